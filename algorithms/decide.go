@@ -1,0 +1,152 @@
+package algorithms
+
+// The frame of every decision: settle what is stored, compare, say the waits,
+// and charge if the call passes. What differs between algorithms is in their
+// models; what is the same for all, the laws above all, is here.
+
+// State is what one key stores: 32 bytes whose words belong to the model of the
+// limit that they were last charged under. At is the instant of that charge.
+type State struct {
+	At, A, B, C uint64
+}
+
+// Stored is what a keeper has on a key. A nil Limit means the key is fresh.
+type Stored struct {
+	Limit *Limit // the limit that State was last charged under
+	State State
+	// FreshAt is the first instant at which the state is as good as none. It is
+	// exact; the state need not be kept from then on. Allow sets it.
+	FreshAt uint64
+	// Log is the key's log when Limit or the call's limit is a sliding log:
+	// its own, or an empty one that becomes its own when the call passes.
+	Log *Log
+}
+
+// Call is one question. Cost is in whole units; Allow wants at least 1, Peek
+// may be asked with 0. KeyHash is xxhash64 of the key, seed 0.
+type Call struct {
+	Limit   *Limit
+	Cost    uint64
+	Now     uint64 // nanoseconds since 1970
+	KeyHash uint64
+}
+
+// Never is the RetryAfter of a call that can never pass.
+const Never = -1
+
+// WaitMaxMillis is the longest wait that is shown.
+const WaitMaxMillis = 1<<53 - 1
+
+// Decision is the answer to one call. Waits are in milliseconds, rounded up.
+type Decision struct {
+	Allowed    bool
+	Limit      uint64 // what the cost is measured against: the burst for buckets
+	Remaining  uint64 // units that would still pass now, 0 … Limit
+	RetryAfter int64  // 0 when allowed; on a denial at least 1, or Never
+	ResetAfter int64  // until the key is fresh if nobody calls
+	Delay      int64  // how long an admitted call of a leaky bucket waits
+}
+
+// Allow decides a call and writes the answer to d. If the call passes it is
+// charged: k then holds the new state under the call's limit. If not, k is as
+// it was.
+//
+// Questions and answers go by pointer because they are larger than registers
+// hold, and copying them costs more than deciding.
+func Allow(c *Call, k *Stored, d *Decision) {
+	s, used := settle(k, c.Now)
+	if !judge(c, k, d, s, used) {
+		return
+	}
+	l := c.Limit
+	m := &byID[l.Algorithm].model
+	s = take(m, c, k, s, used)
+	if m.delay != nil {
+		d.Delay = millis(m.delay(s, l))
+	}
+	k.Limit = l
+	k.State = m.charge(s, l, c.Cost, k.Log)
+	k.FreshAt = m.freshAt(k.State, l)
+	d.Remaining -= c.Cost
+	d.ResetAfter = millis(k.FreshAt - s.At)
+}
+
+// Peek answers as Allow would and charges nothing. Remaining is what is there
+// now, the cost not taken off; a cost of 0 is always allowed.
+func Peek(c *Call, k *Stored, d *Decision) {
+	s, used := settle(k, c.Now)
+	if !judge(c, k, d, s, used) {
+		return
+	}
+	if used > 0 {
+		d.ResetAfter = millis(FreshAt(s, k.Limit) - s.At)
+	}
+	if m := &byID[c.Limit.Algorithm].model; m.delay != nil {
+		d.Delay = millis(m.delay(take(m, c, k, s, used), c.Limit))
+	}
+}
+
+// Used says how many units, rounded up, count against a key at now.
+func Used(k *Stored, now uint64) uint64 {
+	_, used := settle(k, now)
+	return used
+}
+
+// FreshAt is the first instant at which a stored state is as good as none.
+func FreshAt(s State, l *Limit) uint64 {
+	return byID[l.Algorithm].model.freshAt(s, l)
+}
+
+// settle brings a stored state up to now, or to its own instant if that is
+// later, and says how many units are used then.
+func settle(k *Stored, now uint64) (State, uint64) {
+	if k.Limit == nil {
+		return State{At: now}, 0
+	}
+	return byID[k.Limit.Algorithm].model.settle(k.State, k.Limit, max(now, k.State.At), k.Log)
+}
+
+// judge says whether a call passes against a settled state, and writes to d all
+// that a denial needs.
+func judge(c *Call, k *Stored, d *Decision, s State, used uint64) bool {
+	capacity := c.Limit.Burst
+	*d = Decision{Limit: capacity}
+	if used < capacity {
+		d.Remaining = capacity - used
+	}
+	if c.Cost <= d.Remaining {
+		d.Allowed = true
+		return true
+	}
+	if used > 0 {
+		d.ResetAfter = millis(FreshAt(s, k.Limit) - s.At)
+	}
+	if c.Cost > capacity {
+		d.RetryAfter = Never
+		return false
+	}
+	wait := byID[k.Limit.Algorithm].model.until(s, k.Limit, capacity-c.Cost, k.Log)
+	d.RetryAfter = max(millis(wait), 1)
+	return false
+}
+
+// take expresses a settled state under the call's limit, before the charge.
+// What is fresh is taken from nothing: its old limit has no say any more.
+func take(m *model, c *Call, k *Stored, s State, used uint64) State {
+	if used == 0 {
+		return m.adopt(State{At: c.Now, C: s.C}, nil, c.Limit, 0, c.KeyHash)
+	}
+	if k.Limit == c.Limit || *k.Limit == *c.Limit {
+		return s
+	}
+	return m.adopt(s, k.Limit, c.Limit, used, c.KeyHash)
+}
+
+// millis rounds nanoseconds up to whole milliseconds, up to WaitMaxMillis.
+func millis(ns uint64) int64 {
+	ms := ns / millisecond
+	if ns%millisecond != 0 {
+		ms++
+	}
+	return int64(min(ms, WaitMaxMillis))
+}

@@ -1,0 +1,59 @@
+package algorithms
+
+// The fixed window: a count that starts again at the window's end.
+//
+//	A   the end of the window, an instant
+//	B   units charged in it
+//	C   not used
+//
+// The end is stored and not the start because the first window of a shifted
+// alignment may begin before 1970.
+
+var window = model{
+	settle:  settleWindow,
+	until:   untilWindow,
+	freshAt: func(s State, _ *Limit) uint64 { return s.A },
+	adopt:   adoptWindow,
+	charge: func(s State, _ *Limit, cost uint64, _ *Log) State {
+		return State{At: s.At, A: s.A, B: plus(s.B, cost)}
+	},
+}
+
+func settleWindow(s State, _ *Limit, t uint64, _ *Log) (State, uint64) {
+	s.At = t
+	if t >= s.A {
+		s.B = 0
+	}
+	return s, s.B
+}
+
+// untilWindow: a count only falls at the window's end, and then to nothing.
+func untilWindow(s State, _ *Limit, _ uint64, _ *Log) uint64 { return s.A - s.At }
+
+// adoptWindow counts what is used in the window of l that covers the instant.
+// A window that began with its first call goes on when only the limit changed.
+func adoptWindow(s State, was, l *Limit, used, keyHash uint64) State {
+	end := windowEnd(l, s.At, keyHash)
+	if used > 0 && l.Align == AlignFirst && was.Algorithm == FixedWindow && was.Align == AlignFirst && was.Window == l.Window {
+		end = s.A
+	}
+	return State{At: s.At, A: end, B: used}
+}
+
+// windowEnd is the end of the window of l that covers t.
+func windowEnd(l *Limit, t, keyHash uint64) uint64 {
+	switch l.Align {
+	case AlignFirst:
+		return t + l.Window
+	case AlignJitter:
+		shift := keyHash % (l.Window / millisecond) * millisecond
+		if t < shift {
+			// The window before the first one that begins after 1970;
+			// shift < Window, so it covers t.
+			return shift
+		}
+		return t - (t-shift)%l.Window + l.Window
+	default:
+		return t - t%l.Window + l.Window
+	}
+}
