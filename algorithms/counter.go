@@ -37,13 +37,13 @@ func settleCounter(s State, l *Limit, t uint64, _ *Log) (State, uint64) {
 	return s, plus(s.B, mul(s.C, s.A-t).divUp(l.Window))
 }
 
-func untilCounter(s State, l *Limit, x uint64, _ *Log) uint64 {
+func untilCounter(s State, l *Limit, x uint64, _ *Log) int64 {
 	left := s.A - s.At
 	if s.B <= x {
 		// The previous count is not 0 here, or nothing would have to fall.
-		return left - mul(x-s.B, l.Window).div(s.C)
+		return millis(left - mul(x-s.B, l.Window).div(s.C))
 	}
-	return left + l.Window - mul(x, l.Window).div(s.B)
+	return millis(left + l.Window - mul(x, l.Window).div(s.B))
 }
 
 func freshAtCounter(s State, l *Limit) uint64 {

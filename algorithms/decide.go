@@ -4,6 +4,8 @@ package algorithms
 // and charge if the call passes. What differs between algorithms is in their
 // models; what is the same for all, the laws above all, is here.
 
+import "math"
+
 // State is what one key stores: 32 bytes whose words belong to the model of the
 // limit that they were last charged under. At is the instant of that charge.
 type State struct {
@@ -15,7 +17,8 @@ type Stored struct {
 	Limit *Limit // the limit that State was last charged under
 	State State
 	// FreshAt is the first instant at which the state is as good as none. It is
-	// exact; the state need not be kept from then on. Allow sets it.
+	// exact, but that of a debt that ends after 2554 is the last instant there is.
+	// The state need not be kept from then on. Allow sets it.
 	FreshAt uint64
 	// Log is the key's log when Limit or the call's limit is a sliding log:
 	// its own, or an empty one that becomes its own when the call passes.
@@ -62,13 +65,13 @@ func Allow(c *Call, k *Stored, d *Decision) {
 	m := &byID[l.Algorithm].model
 	s = take(m, c, k, s, used)
 	if m.delay != nil {
-		d.Delay = millis(m.delay(s, l))
+		d.Delay = m.delay(s, l)
 	}
 	k.Limit = l
 	k.State = m.charge(s, l, c.Cost, k.Log)
 	k.FreshAt = m.freshAt(k.State, l)
 	d.Remaining -= c.Cost
-	d.ResetAfter = millis(k.FreshAt - s.At)
+	d.ResetAfter = resetAfter(k.State, l, k.FreshAt)
 }
 
 // Peek answers as Allow would and charges nothing. Remaining is what is there
@@ -79,10 +82,10 @@ func Peek(c *Call, k *Stored, d *Decision) {
 		return
 	}
 	if used > 0 {
-		d.ResetAfter = millis(FreshAt(s, k.Limit) - s.At)
+		d.ResetAfter = resetAfter(s, k.Limit, FreshAt(s, k.Limit))
 	}
 	if m := &byID[c.Limit.Algorithm].model; m.delay != nil {
-		d.Delay = millis(m.delay(take(m, c, k, s, used), c.Limit))
+		d.Delay = m.delay(take(m, c, k, s, used), c.Limit)
 	}
 }
 
@@ -119,14 +122,13 @@ func judge(c *Call, k *Stored, d *Decision, s State, used uint64) bool {
 		return true
 	}
 	if used > 0 {
-		d.ResetAfter = millis(FreshAt(s, k.Limit) - s.At)
+		d.ResetAfter = resetAfter(s, k.Limit, FreshAt(s, k.Limit))
 	}
 	if c.Cost > capacity {
 		d.RetryAfter = Never
 		return false
 	}
-	wait := byID[k.Limit.Algorithm].model.until(s, k.Limit, capacity-c.Cost, k.Log)
-	d.RetryAfter = max(millis(wait), 1)
+	d.RetryAfter = byID[k.Limit.Algorithm].model.until(s, k.Limit, capacity-c.Cost, k.Log)
 	return false
 }
 
@@ -140,6 +142,15 @@ func take(m *model, c *Call, k *Stored, s State, used uint64) State {
 		return s
 	}
 	return m.adopt(s, k.Limit, c.Limit, used, c.KeyHash)
+}
+
+// resetAfter is how long from a settled state to the instant at which it is fresh.
+// An instant that instants cannot hold is that of a debt, and only a meter has one.
+func resetAfter(s State, l *Limit, freshAt uint64) int64 {
+	if freshAt == math.MaxUint64 {
+		return byID[l.Algorithm].model.until(s, l, 0, nil)
+	}
+	return millis(freshAt - s.At)
 }
 
 // millis rounds nanoseconds up to whole milliseconds, up to WaitMaxMillis.

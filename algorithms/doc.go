@@ -13,7 +13,7 @@
 // the same for all:
 //
 //	settle   what is left of the state at t, and how many units that is (rounded up)
-//	until    how long from t until at most x units are used
+//	until    how long from t until at most x units are used, in milliseconds
 //	freshAt  the instant from which nothing is used
 //	adopt,   the state re-expressed under another limit, and
 //	charge   the state with a cost added

@@ -14,8 +14,8 @@ var slidingLog = model{
 		s.At = t
 		return s, log.used(t)
 	},
-	until: func(s State, _ *Limit, x uint64, log *Log) uint64 {
-		return log.endAtMost(x) - s.At
+	until: func(s State, _ *Limit, x uint64, log *Log) int64 {
+		return millis(log.endAtMost(x) - s.At)
 	},
 	freshAt: func(s State, _ *Limit) uint64 { return s.A },
 	adopt:   adoptLog,

@@ -25,7 +25,7 @@ var meter = model{
 // work queued before it.
 var queue = func() model {
 	q := meter
-	q.delay = func(s State, l *Limit) uint64 { return level(s).divUp(l.Units) }
+	q.delay = func(s State, l *Limit) int64 { return level(s).millisUp(l.Units) }
 	return q
 }()
 
@@ -36,8 +36,8 @@ func settleMeter(s State, l *Limit, t uint64, _ *Log) (State, uint64) {
 	return State{At: t, A: v.hi, B: v.lo}, v.divUp(l.Window)
 }
 
-func untilMeter(s State, l *Limit, x uint64, _ *Log) uint64 {
-	return level(s).sub(mul(x, l.Window)).divUp(l.Units)
+func untilMeter(s State, l *Limit, x uint64, _ *Log) int64 {
+	return level(s).sub(mul(x, l.Window)).millisUp(l.Units)
 }
 
 func freshAtMeter(s State, l *Limit) uint64 {

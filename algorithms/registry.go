@@ -45,11 +45,11 @@ type Algorithm struct {
 // are pure in the State; only charge changes the log that a sliding log hands in.
 type model struct {
 	settle  func(s State, l *Limit, t uint64, log *Log) (State, uint64)
-	until   func(s State, l *Limit, x uint64, log *Log) uint64
+	until   func(s State, l *Limit, x uint64, log *Log) int64
 	freshAt func(s State, l *Limit) uint64
 	adopt   func(s State, was, l *Limit, used, keyHash uint64) State
 	charge  func(s State, l *Limit, cost uint64, log *Log) State
-	delay   func(s State, l *Limit) uint64 // nil: an admitted call never waits
+	delay   func(s State, l *Limit) int64 // nil: an admitted call never waits
 }
 
 var registry = [...]Algorithm{

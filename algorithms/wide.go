@@ -69,6 +69,21 @@ func (a wide) divUp(d uint64) uint64 {
 	return q
 }
 
+// millisUp returns a / d nanoseconds in whole milliseconds, rounded up, up to
+// WaitMaxMillis. Only the wait for a debt is longer than 64 bits of nanoseconds
+// (584 years). d must not be 0.
+func (a wide) millisUp(d uint64) int64 {
+	if a.hi < d {
+		return millis(a.divUp(d))
+	}
+	lo, r := bits.Div64(a.hi%d, a.lo, d)
+	q := wide{a.hi / d, lo}
+	if r != 0 {
+		q = q.add(wide{0, 1})
+	}
+	return int64(min(q.divUp(millisecond), WaitMaxMillis))
+}
+
 // scaleUp returns a · n / d rounded up, exact through 192 bits, saturating.
 // d must not be 0.
 func (a wide) scaleUp(n, d uint64) wide {
