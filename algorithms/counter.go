@@ -41,9 +41,9 @@ func untilCounter(s State, l *Limit, x uint64, _ *Log) int64 {
 	left := s.A - s.At
 	if s.B <= x {
 		// The previous count is not 0 here, or nothing would have to fall.
-		return millis(left - mul(x-s.B, l.Window).div(s.C))
+		return Millis(left - mul(x-s.B, l.Window).div(s.C))
 	}
-	return millis(left + l.Window - mul(x, l.Window).div(s.B))
+	return Millis(left + l.Window - mul(x, l.Window).div(s.B))
 }
 
 func freshAtCounter(s State, l *Limit) uint64 {

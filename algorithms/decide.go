@@ -133,10 +133,11 @@ func judge(c *Call, k *Stored, d *Decision, s State, used uint64) bool {
 }
 
 // take expresses a settled state under the call's limit, before the charge.
-// What is fresh is taken from nothing: its old limit has no say any more.
+// What is fresh is taken from nothing: of its old limit only the log that it may
+// have is still of use.
 func take(m *model, c *Call, k *Stored, s State, used uint64) State {
 	if used == 0 {
-		return m.adopt(State{At: c.Now, C: s.C}, nil, c.Limit, 0, c.KeyHash)
+		return m.adopt(State{At: c.Now, C: s.C}, k.Limit, c.Limit, 0, c.KeyHash)
 	}
 	if k.Limit == c.Limit || *k.Limit == *c.Limit {
 		return s
@@ -150,11 +151,11 @@ func resetAfter(s State, l *Limit, freshAt uint64) int64 {
 	if freshAt == math.MaxUint64 {
 		return byID[l.Algorithm].model.until(s, l, 0, nil)
 	}
-	return millis(freshAt - s.At)
+	return Millis(freshAt - s.At)
 }
 
-// millis rounds nanoseconds up to whole milliseconds, up to WaitMaxMillis.
-func millis(ns uint64) int64 {
+// Millis rounds nanoseconds up to whole milliseconds, up to WaitMaxMillis.
+func Millis(ns uint64) int64 {
 	ms := ns / millisecond
 	if ns%millisecond != 0 {
 		ms++

@@ -15,7 +15,7 @@ var slidingLog = model{
 		return s, log.used(t)
 	},
 	until: func(s State, _ *Limit, x uint64, log *Log) int64 {
-		return millis(log.endAtMost(x) - s.At)
+		return Millis(log.endAtMost(x) - s.At)
 	},
 	freshAt: func(s State, _ *Limit) uint64 { return s.A },
 	adopt:   adoptLog,
@@ -25,10 +25,14 @@ var slidingLog = model{
 // adoptLog keeps the runs of a log as they are. Units from another algorithm
 // become one charge made now: they stand in B until the call's own are added.
 func adoptLog(s State, was, _ *Limit, used, _ uint64) State {
-	if used > 0 && was.Algorithm == SlidingLog {
+	switch {
+	case was == nil || was.Algorithm != SlidingLog:
+		return State{At: s.At, B: used}
+	case used == 0:
+		return State{At: s.At, C: s.C}
+	default:
 		return s
 	}
-	return State{At: s.At, B: used, C: s.C}
 }
 
 func chargeLog(s State, l *Limit, cost uint64, log *Log) State {

@@ -12,7 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -54,13 +53,28 @@ func (k *key) clone() *key {
 	return &c
 }
 
-// image is all that a key remembers, as a comparable value.
-func (k *key) image() string {
+// String is all that a key remembers.
+func (k *key) String() string {
 	var b strings.Builder
-	s := &k.stored
-	fmt.Fprint(&b, s.Limit, s.State, s.FreshAt)
-	s.Log.Each(func(end, units uint64) { fmt.Fprint(&b, " ", end, ":", units) })
+	fmt.Fprint(&b, k.stored.Limit, k.stored.State, k.stored.FreshAt)
+	k.stored.Log.Each(func(end, units uint64) { fmt.Fprint(&b, " ", end, ":", units) })
 	return b.String()
+}
+
+// differs is an error where two keys do not remember the same.
+func (k *key) differs(what string, want *key) error {
+	a, b := k.stored, want.stored
+	runs := a.Log.runs[a.Log.head:]
+	same := (a.Limit == nil) == (b.Limit == nil) && (a.Limit == nil || *a.Limit == *b.Limit) &&
+		a.State == b.State && a.FreshAt == b.FreshAt && len(runs) == b.Log.Len()
+	for i := 0; same && i < len(runs); i++ {
+		other := b.Log.runs[b.Log.head+i]
+		same = runs[i].End == other.End && runs[i].Sum-a.Log.base == other.Sum-b.Log.base
+	}
+	if same {
+		return nil
+	}
+	return fmt.Errorf("%s:\ngot  %v\nwant %v", what, k, want)
 }
 
 // settled is the instant at which a call at now is judged.
@@ -341,9 +355,9 @@ func (k *key) someEnd(h *history) (end uint64) {
 	return end
 }
 
-// equal fails where two answers differ.
-func equal(what string, got, want any) error {
-	if reflect.DeepEqual(got, want) {
+// equal is an error where two answers differ.
+func equal[T comparable](what string, got, want T) error {
+	if got == want {
 		return nil
 	}
 	return fmt.Errorf("%s:\ngot  %+v\nwant %+v", what, got, want)

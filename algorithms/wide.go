@@ -74,7 +74,7 @@ func (a wide) divUp(d uint64) uint64 {
 // (584 years). d must not be 0.
 func (a wide) millisUp(d uint64) int64 {
 	if a.hi < d {
-		return millis(a.divUp(d))
+		return Millis(a.divUp(d))
 	}
 	lo, r := bits.Div64(a.hi%d, a.lo, d)
 	q := wide{a.hi / d, lo}

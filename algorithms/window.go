@@ -28,7 +28,7 @@ func settleWindow(s State, _ *Limit, t uint64, _ *Log) (State, uint64) {
 }
 
 // untilWindow: a count only falls at the window's end, and then to nothing.
-func untilWindow(s State, _ *Limit, _ uint64, _ *Log) int64 { return millis(s.A - s.At) }
+func untilWindow(s State, _ *Limit, _ uint64, _ *Log) int64 { return Millis(s.A - s.At) }
 
 // adoptWindow counts what is used in the window of l that covers the instant.
 // A window that began with its first call goes on when only the limit changed.
