@@ -1,0 +1,239 @@
+package server
+
+// The command table: one row a command. Names, arity, flags, keys, arguments,
+// the reference, COMMAND, COMMAND DOCS, RL.HELP and arity errors all come from
+// the row; its examples run as tests.
+
+import (
+	"fmt"
+	"strings"
+
+	"sluice/shard"
+)
+
+// Flags say how a command is treated; one loop over them decides every policy.
+type Flags uint16
+
+const (
+	// FlagWrite: may change state.
+	FlagWrite Flags = 1 << iota
+	// FlagReadonly: changes nothing.
+	FlagReadonly
+	// FlagDenyOOM: may need memory.
+	FlagDenyOOM
+	// FlagFast: takes constant or logarithmic time.
+	FlagFast
+	// FlagAdmin: for operators.
+	FlagAdmin
+	// FlagLoading: answered while data are loaded.
+	FlagLoading
+	// FlagStale: answered whatever state the data are in.
+	FlagStale
+	// FlagNoAuth: answered before authentication.
+	FlagNoAuth
+)
+
+// flagNames are the names in COMMAND, in the order of the bits.
+var flagNames = []string{"write", "readonly", "denyoom", "fast", "admin", "loading", "stale", "no_auth"}
+
+// names lists the flags as COMMAND does.
+func (f Flags) names() (list []string) {
+	for i, name := range flagNames {
+		if f&(1<<i) != 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Keys say which arguments are keys, as COMMAND tells it: the positions of the
+// first and the last (negative: from the end) and the step. First 0: none.
+type Keys struct{ First, Last, Step int }
+
+// Arg describes an argument for the usage line and for COMMAND DOCS.
+type Arg struct {
+	Name     string
+	Type     string // key, string, integer, oneof, block, pure-token, pattern; "" is string
+	Token    string // a word that stands before it
+	Optional bool
+	Multiple bool
+	Args     []Arg // of a block or oneof
+}
+
+// Example is a line that can be typed and what comes back, as redis-cli shows it.
+// The examples of a command run in order on an empty server under the test clock.
+type Example struct{ In, Out string }
+
+// Command is a row of the table.
+type Command struct {
+	Name       string // in capitals; a subcommand is "CONFIG GET"
+	Group      string // of the reference and of HELP @group
+	Summary    string
+	Details    string // Markdown for the reference: what a line cannot say
+	Since      string
+	Complexity string
+	Arity      int // arguments with the name; negative: at least
+	Flags      Flags
+	Keys       Keys
+	Args       []Arg
+	Reply      string
+	Examples   []Example
+	Sub        []*Command
+
+	// Exactly one pair or run is set, or neither in a row that only has Sub.
+	//
+	// parse adds operations to the session's batch; its error is the reply, and
+	// nothing is done. write turns the answered operations into the reply.
+	// run is for what is not about keys one by one: everything before it has
+	// been answered when it is called.
+	parse func(s *session, args [][]byte) error
+	write func(s *session, out []byte, ops []shard.Op) []byte
+	run   func(s *session, out []byte, args [][]byte) []byte
+
+	// repeats: parse makes exactly one operation of this kind, with the key as
+	// first argument, so the memo may skip it.
+	repeats bool
+	kind    shard.Kind
+
+	lower string // the name in small letters, as errors say it
+}
+
+// groups of the reference, in its order.
+var groups = []struct{ Name, Title string }{
+	{"ratelimit", "Rate limits"},
+	{"generic", "Keys"},
+	{"connection", "Connection"},
+	{"server", "Server"},
+}
+
+// table is every command, in the order of the reference. It is filled by init
+// because rows such as COMMAND look at the table themselves.
+var table []*Command
+
+// commandNameBytesMax is longer than every name.
+const commandNameBytesMax = 24
+
+// byCommand finds a row by its name in capitals.
+var byCommand map[string]*Command
+
+func init() {
+	for _, rows := range [][]*Command{limitCommands, keyCommands, connectionCommands, serverCommands} {
+		table = append(table, rows...)
+	}
+	byCommand = make(map[string]*Command, len(table))
+	for _, c := range table {
+		c.complete()
+		byCommand[c.Name] = c
+	}
+}
+
+func (c *Command) complete() {
+	c.lower = strings.ToLower(strings.ReplaceAll(c.Name, " ", "|"))
+	for _, sub := range c.Sub {
+		sub.Group = c.Group
+		sub.complete()
+	}
+}
+
+// capitals writes a name in capitals into buf and returns it; "" if it is too
+// long to be a name.
+func capitals(buf *[commandNameBytesMax]byte, name []byte) []byte {
+	if len(name) > len(buf) {
+		return nil
+	}
+	for i, c := range name {
+		if c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		buf[i] = c
+	}
+	return buf[:len(name)]
+}
+
+// lookup finds the row of a request: the subcommand's where there is one.
+func lookup(args [][]byte) (*Command, error) {
+	var buf [commandNameBytesMax]byte
+	c := byCommand[string(capitals(&buf, args[0]))]
+	if c == nil {
+		return nil, unknownCommand(args)
+	}
+	if c.Sub == nil || len(args) == 1 && c.run != nil {
+		return c, c.checkArity(args)
+	}
+	if len(args) == 1 {
+		return nil, c.arityError()
+	}
+	word := string(capitals(&buf, args[1]))
+	for _, sub := range c.Sub {
+		if sub.Name[len(c.Name)+1:] == word {
+			return sub, sub.checkArity(args)
+		}
+	}
+	return nil, fmt.Errorf("ERR unknown subcommand '%s'. Try %s HELP.", show(args[1]), c.Name)
+}
+
+func (c *Command) checkArity(args [][]byte) error {
+	if c.Arity > 0 && len(args) != c.Arity || len(args) < -c.Arity {
+		return c.arityError()
+	}
+	return nil
+}
+
+// arityError begins as Redis's does and goes on with what would be right.
+func (c *Command) arityError() error {
+	return fmt.Errorf("ERR wrong number of arguments for '%s' command, usage: %s", c.lower, c.Usage())
+}
+
+// unknownCommand is Redis's text, and a suggestion where one is near.
+func unknownCommand(args [][]byte) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "ERR unknown command '%s', with args beginning with: ", show(args[0]))
+	for _, a := range args[1:min(len(args), 4)] {
+		fmt.Fprintf(&b, "'%s' ", show(a))
+	}
+	names := make([]string, len(table))
+	for i, c := range table {
+		names[i] = c.Name
+	}
+	if near := nearest(strings.ToUpper(string(args[0])), names); near != "" {
+		fmt.Fprintf(&b, ", did you mean '%s'?", near)
+	}
+	return fmt.Errorf("%s", b.String())
+}
+
+// Usage is the command with its arguments, on one line.
+func (c *Command) Usage() string {
+	words := []string{c.Name}
+	for _, a := range c.Args {
+		words = append(words, a.usage())
+	}
+	return strings.Join(words, " ")
+}
+
+func (a Arg) usage() string {
+	text := a.Name
+	switch {
+	case a.Type == "pure-token":
+		text = a.Token
+	case a.Type == "oneof", a.Type == "block":
+		sep := " "
+		if a.Type == "oneof" {
+			sep = "|"
+		}
+		parts := make([]string, len(a.Args))
+		for i, p := range a.Args {
+			parts[i] = p.usage()
+		}
+		text = strings.Join(parts, sep)
+	}
+	if a.Token != "" && a.Type != "pure-token" {
+		text = a.Token + " " + text
+	}
+	if a.Multiple {
+		text += " [" + text + " …]"
+	}
+	if a.Optional {
+		text = "[" + text + "]"
+	}
+	return text
+}

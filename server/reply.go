@@ -1,0 +1,108 @@
+package server
+
+// Replies, in RESP2 and RESP3. What is the same in both is written with redcon's
+// functions; here is what differs, and the reply that is written most.
+
+import (
+	"strconv"
+
+	"github.com/tidwall/redcon"
+
+	"sluice/algorithms"
+	"sluice/shard"
+)
+
+const (
+	resp2 = 2
+	resp3 = 3
+)
+
+// appendMap begins a map of n pairs: in RESP2 a flat array.
+func appendMap(out []byte, proto, n int) []byte {
+	if proto == resp3 {
+		out = append(out, '%')
+		out = strconv.AppendInt(out, int64(n), 10)
+		return append(out, "\r\n"...)
+	}
+	return redcon.AppendArray(out, 2*n)
+}
+
+// appendSet begins a set of n members: in RESP2 an array.
+func appendSet(out []byte, proto, n int) []byte {
+	if proto == resp3 {
+		out = append(out, '~')
+		out = strconv.AppendInt(out, int64(n), 10)
+		return append(out, "\r\n"...)
+	}
+	return redcon.AppendArray(out, n)
+}
+
+// appendNil writes nil: in RESP2 a null bulk string.
+func appendNil(out []byte, proto int) []byte {
+	if proto == resp3 {
+		return append(out, "_\r\n"...)
+	}
+	return redcon.AppendNull(out)
+}
+
+// appendText writes text that people read: in RESP3 a verbatim string.
+func appendText(out []byte, proto int, text string) []byte {
+	if proto == resp3 {
+		out = append(out, '=')
+		out = strconv.AppendInt(out, int64(len(text)+4), 10)
+		out = append(out, "\r\ntxt:"...)
+		out = append(out, text...)
+		return append(out, "\r\n"...)
+	}
+	return redcon.AppendBulkString(out, text)
+}
+
+// appendPair writes a field of a map whose value is a number.
+func appendPair(out []byte, field string, n int64) []byte {
+	return redcon.AppendInt(redcon.AppendBulkString(out, field), n)
+}
+
+// appendDecision writes a decision: an array of six integers.
+func appendDecision(out []byte, d *algorithms.Decision) []byte {
+	if d.Allowed {
+		out = append(out, "*6\r\n:1\r\n:"...)
+	} else {
+		out = append(out, "*6\r\n:0\r\n:"...)
+	}
+	out = appendDigits(out, d.Limit)
+	out = append(out, "\r\n:"...)
+	out = appendDigits(out, d.Remaining)
+	if d.Allowed {
+		out = append(out, "\r\n:0\r\n:"...)
+	} else {
+		out = append(out, "\r\n:"...)
+		out = strconv.AppendInt(out, d.RetryAfter, 10)
+		out = append(out, "\r\n:"...)
+	}
+	out = appendDigits(out, uint64(d.ResetAfter))
+	if d.Delay == 0 {
+		return append(out, "\r\n:0\r\n"...)
+	}
+	out = append(out, "\r\n:"...)
+	out = appendDigits(out, uint64(d.Delay))
+	return append(out, "\r\n"...)
+}
+
+// appendDigits writes a number; most of them are small.
+func appendDigits(out []byte, n uint64) []byte {
+	if n < 10 {
+		return append(out, byte('0'+n))
+	}
+	return strconv.AppendUint(out, n, 10)
+}
+
+// errFull is what a call gets whose new key has no room.
+const errFull = "OOM no room for a new key, and none may be thrown away; this call was not decided"
+
+// appendOutcome writes the decision of an operation, or why there is none.
+func appendOutcome(out []byte, op *shard.Op) []byte {
+	if op.Full {
+		return redcon.AppendError(out, errFull)
+	}
+	return appendDecision(out, &op.Decision)
+}

@@ -1,0 +1,181 @@
+package server
+
+// A Server accepts connections and gives each a goroutine with a session. What
+// all sessions share is here and is not changed while they work, but for the
+// list of connections, which is locked and never touched by a command's way.
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/algorithms"
+	"sluice/shard"
+)
+
+// nanosPerMilli turns the instants of the shards into what replies tell.
+const nanosPerMilli = 1_000_000
+
+const (
+	acceptPauseMin = 5 * time.Millisecond
+	acceptPauseMax = time.Second
+)
+
+// Clock is the server's time, in nanoseconds since 1970.
+type Clock interface{ Now() uint64 }
+
+// TestClock is a clock that commands may set.
+type TestClock interface {
+	Clock
+	Set(unixMillis uint64) error
+	Advance(time.Duration) error
+}
+
+// Options are what a Server is made of.
+type Options struct {
+	Version     string
+	Shards      *shard.Set
+	Clock       Clock
+	TestClock   TestClock   // the same as Clock where RL.CLOCK may set it, else nil
+	LogLimitMax uint64      // largest limit of a sliding log; 0: the default
+	Random      rand.Source // for RANDOMKEY and ids
+	Logger      *slog.Logger
+	Settings    map[string]string // what CONFIG GET tells, besides the server's own
+}
+
+// Server is a running server. Serve it on one or more listeners, then Close it.
+type Server struct {
+	version     string
+	shards      *shard.Set
+	clock       Clock
+	testClock   TestClock
+	logLimitMax uint64
+	log         *slog.Logger
+	settings    map[string]string
+	startedAt   uint64
+	runID       string
+
+	works  *sync.Pool
+	stats  stats
+	ending atomic.Bool
+	ids    atomic.Int64
+
+	mu        sync.Mutex // guards what follows
+	random    *rand.Rand
+	listeners map[net.Listener]struct{}
+	sessions  map[*session]struct{}
+	group     sync.WaitGroup
+}
+
+// New returns a server that does not listen yet.
+func New(o Options) *Server {
+	if o.LogLimitMax == 0 {
+		o.LogLimitMax = algorithms.LogLimitMaxDefault
+	}
+	s := &Server{
+		version: o.Version, shards: o.Shards, clock: o.Clock, testClock: o.TestClock,
+		logLimitMax: o.LogLimitMax, log: o.Logger, settings: o.Settings,
+		startedAt: o.Clock.Now(),
+		works:     newWorkPool(o.Shards.Len()),
+		random:    rand.New(o.Random),
+		listeners: make(map[net.Listener]struct{}),
+		sessions:  make(map[*session]struct{}),
+	}
+	for range 5 {
+		s.runID += fmt.Sprintf("%08x", s.random.Uint32())
+	}
+	return s
+}
+
+// ErrClosed is what Serve returns after Close.
+var ErrClosed = errors.New("server closed")
+
+// Serve accepts connections until the server is closed or the listener fails.
+// When the process has no file descriptor left for a connection, it waits a
+// moment instead of trying again at once.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	s.listeners[l] = struct{}{}
+	s.mu.Unlock()
+	pause := acceptPauseMin
+	for {
+		conn, err := l.Accept()
+		if s.ending.Load() {
+			if err == nil {
+				conn.Close()
+			}
+			return ErrClosed
+		}
+		var refused net.Error
+		switch {
+		case err == nil:
+			pause = acceptPauseMin
+			s.open(conn)
+		case errors.As(err, &refused) && !errors.Is(err, net.ErrClosed):
+			s.log.Warn("a connection could not be accepted", "error", err, "pause", pause)
+			time.Sleep(pause)
+			pause = min(2*pause, acceptPauseMax)
+		default:
+			return fmt.Errorf("accept %s: %w", l.Addr(), err)
+		}
+	}
+}
+
+// open starts a session on a connection.
+func (s *Server) open(conn net.Conn) {
+	c := &session{server: s, conn: conn, id: s.ids.Add(1), proto: resp2}
+	s.stats.connections.Add(1)
+	s.mu.Lock()
+	s.sessions[c] = struct{}{}
+	s.mu.Unlock()
+	s.group.Go(func() {
+		c.serve()
+		conn.Close()
+		s.mu.Lock()
+		delete(s.sessions, c)
+		s.mu.Unlock()
+	})
+}
+
+// Close ends the server: no new connections, and every session ends after the
+// commands that it has read. It returns when all are gone.
+func (s *Server) Close() {
+	s.ending.Store(true)
+	s.mu.Lock()
+	for l := range s.listeners {
+		l.Close()
+	}
+	for c := range s.sessions {
+		c.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+	s.mu.Unlock()
+	s.group.Wait()
+}
+
+// connected is the number of sessions.
+func (s *Server) connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions)
+}
+
+// roll returns a random number.
+func (s *Server) roll() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.random.Uint64()
+}
+
+// keys is the number of keys on all shards, as of now.
+func (s *Server) keys() (n int) {
+	s.shards.Each(func(_ int, c *shard.Core, now uint64) {
+		c.Settle(now)
+		n += c.Len()
+	})
+	return n
+}

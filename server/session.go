@@ -1,0 +1,256 @@
+package server
+
+// A session is one connection: it reads what has arrived, finds all complete
+// commands in it, sends their operations to the shards as one batch, and writes
+// all replies at once, in the order of the commands.
+//
+// Commands that are about keys one by one only add to the batch. A command that
+// must see what those before it have done (RL.CLOCK, DBSIZE, INFO, …) first has
+// the batch done. Everything is bounded: what is read by the reader's limits, the
+// batch by BatchOpsMax, what waits to be written by OutBytesMax.
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/redcon"
+
+	"sluice/algorithms"
+	"sluice/shard"
+)
+
+const (
+	// ReadBytesMin and ReadBytesMax bound the buffer that is read into; only a
+	// single long request makes it longer for a while.
+	ReadBytesMin = 4 << 10
+	ReadBytesMax = 64 << 10
+	// OutBytesMax is how much of replies is gathered before it is written.
+	OutBytesMax = 64 << 10
+)
+
+// session is the state of one connection.
+type session struct {
+	server *Server
+	conn   net.Conn
+	id     int64
+	proto  int
+	client client
+
+	in     []byte // in[from:to] has been read and not parsed
+	from   int
+	to     int
+	reader reader
+	memo   memo
+	*work
+	closing bool
+}
+
+// client is what a peer says about itself.
+type client struct {
+	name, lib, version string
+}
+
+// work is what a session needs only while there is something to do. It comes
+// from a pool, so that idle connections hold no memory for it.
+type work struct {
+	batch   *shard.Batch
+	out     []byte
+	pending []pending
+	// limits holds the limits of the batch's operations. It may move as it
+	// grows: operations point into the array that was current for them.
+	limits []algorithms.Limit
+}
+
+// pending is a command that waits for the batch, or a reply that is ready and
+// waits for its turn.
+type pending struct {
+	command *Command
+	ops     int // how many operations of the batch are its own
+	reply   []byte
+}
+
+func newWorkPool(shards int) *sync.Pool {
+	return &sync.Pool{New: func() any { return &work{batch: shard.NewBatch(shards)} }}
+}
+
+// serve works until the connection ends or is to be ended.
+func (s *session) serve() {
+	s.in = make([]byte, ReadBytesMin)
+	for !s.closing {
+		n, err := s.conn.Read(s.in[s.to:])
+		s.to += n
+		if n > 0 && !s.handle() {
+			return
+		}
+		if err != nil {
+			if s.server.ending.Load() || errors.Is(err, io.EOF) || !errors.Is(err, os.ErrDeadlineExceeded) {
+				return
+			}
+		}
+	}
+}
+
+// handle answers all complete commands that have been read. It returns false
+// when the connection cannot be written to.
+func (s *session) handle() bool {
+	s.work = s.server.works.Get().(*work)
+	ok := s.parse() && s.flush() && s.write()
+	s.release()
+	s.compact()
+	return ok
+}
+
+// release gives the work back to the pool, empty.
+func (s *session) release() {
+	w := s.work
+	w.batch.Clear()
+	w.out, w.pending, w.limits = w.out[:0], w.pending[:0], w.limits[:0]
+	s.work = nil
+	s.memo.limit = nil
+	s.server.works.Put(w)
+}
+
+// parse finds commands and starts them, flushing where it must. It returns false
+// when the connection cannot be written to.
+func (s *session) parse() bool {
+	for s.from < s.to && !s.closing {
+		if len(s.batch.Ops) >= shard.BatchOpsMax && !s.flush() {
+			return false
+		}
+		if s.reader.at == 0 && s.memo.repeat(s) {
+			continue
+		}
+		n, args, err := s.reader.next(s.in[s.from:s.to])
+		if err != nil {
+			s.fail("ERR " + err.Error())
+			s.closing = true
+			s.server.stats.protocolErrors.Add(1)
+			return true
+		}
+		if n == 0 {
+			return true
+		}
+		if len(args) > 0 && !s.command(args, s.in[s.from:s.from+n]) {
+			return false
+		}
+		s.from += n
+	}
+	return true
+}
+
+// command starts one command. It returns false when the connection cannot be
+// written to.
+func (s *session) command(args [][]byte, raw []byte) bool {
+	s.server.stats.commands.Add(1)
+	c, err := lookup(args)
+	if err != nil {
+		s.fail(err.Error())
+		return true
+	}
+	if c.run != nil {
+		if !s.flush() {
+			return false
+		}
+		s.out = c.run(s, s.out, args)
+		return true
+	}
+	first := len(s.batch.Ops)
+	if err := c.parse(s, args); err != nil {
+		s.batch.Truncate(first)
+		s.fail(err.Error())
+		return true
+	}
+	s.pending = append(s.pending, pending{command: c, ops: len(s.batch.Ops) - first})
+	s.memo.learn(s, c, raw)
+	return true
+}
+
+// fail makes an error the reply of the command that is being parsed.
+func (s *session) fail(text string) {
+	s.server.stats.errors.Add(1)
+	s.pending = append(s.pending, pending{reply: redcon.AppendError(nil, text)})
+}
+
+// flush has the batch done and appends the replies that wait for it. It writes
+// when there is much to write, and returns false when that cannot be done.
+func (s *session) flush() bool {
+	if len(s.pending) == 0 {
+		return true
+	}
+	if len(s.batch.Ops) > 0 {
+		s.server.shards.Run(s.batch)
+	}
+	ops := s.batch.Ops
+	for i := range s.pending {
+		p := &s.pending[i]
+		if p.command == nil {
+			s.out = append(s.out, p.reply...)
+			p.reply = nil
+		} else {
+			s.out = p.command.write(s, s.out, ops[:p.ops])
+			ops = ops[p.ops:]
+		}
+		if len(s.out) >= OutBytesMax && !s.write() {
+			return false
+		}
+	}
+	s.batch.Clear()
+	s.pending, s.limits = s.pending[:0], s.limits[:0]
+	s.memo.limit = nil
+	return true
+}
+
+// write sends the replies that are ready.
+func (s *session) write() bool {
+	if len(s.out) == 0 {
+		return true
+	}
+	_, err := s.conn.Write(s.out)
+	s.out = s.out[:0]
+	if cap(s.out) > 4*OutBytesMax {
+		s.out = nil
+	}
+	return err == nil
+}
+
+// compact makes room to read into: what is left of a request moves to the front,
+// and the buffer grows where a request needs it or where reads fill it.
+func (s *session) compact() {
+	full := s.to == len(s.in)
+	rest := s.in[s.from:s.to]
+	size := len(s.in)
+	switch {
+	case full && size < ReadBytesMax, len(rest) == size:
+		size *= 2
+	case len(rest) == 0 && size > ReadBytesMax:
+		size = ReadBytesMax
+	}
+	if size != len(s.in) {
+		in := make([]byte, size)
+		copy(in, rest)
+		s.in = in
+	} else if s.from > 0 {
+		copy(s.in, rest)
+	}
+	s.from, s.to = 0, len(rest)
+}
+
+// limit keeps a limit for an operation of the batch.
+func (s *session) limit(l algorithms.Limit) *algorithms.Limit {
+	s.limits = append(s.limits, l)
+	return &s.limits[len(s.limits)-1]
+}
+
+// stats are counted by all sessions.
+type stats struct {
+	connections    atomic.Int64 // ever accepted
+	commands       atomic.Int64
+	errors         atomic.Int64
+	protocolErrors atomic.Int64
+	started        time.Time
+}

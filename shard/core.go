@@ -1,0 +1,324 @@
+package shard
+
+// The core: one shard's keys and what can be done with them, at instants that
+// the caller gives. Step is the way of every command.
+
+import (
+	"hash/maphash"
+
+	"sluice/algorithms"
+)
+
+// Core is the state of one shard. It is not safe for concurrent use: a Shard
+// sees to it that one goroutine at a time has it.
+type Core struct {
+	slab   slab
+	index  index
+	keys   keys
+	limits limits
+	logs   logs
+	wheel  wheel
+	seed   maphash.Seed
+	stored algorithms.Stored // of the key that is being decided
+	stats  Stats
+}
+
+// Stats counts what a core has done. A batch's work is counted when it is done.
+type Stats struct {
+	Allowed uint64 // decisions that spent
+	Denied  uint64 // decisions that did not pass
+	Expired uint64 // keys that the wheel freed
+}
+
+// NewCore returns an empty core whose wheel stands at now.
+func NewCore(now uint64) *Core {
+	c := &Core{limits: newLimits(), logs: newLogs(), seed: maphash.MakeSeed()}
+	c.index = newIndex(&c.slab)
+	c.wheel.entries = &c.slab
+	c.wheel.now = now >> tickBits
+	return c
+}
+
+// Len is the number of keys, those that have become fresh and were not swept
+// yet among them.
+func (c *Core) Len() int { return c.index.count }
+
+// Bytes is the memory of the table: entries, index, keys, wheel and logs.
+func (c *Core) Bytes() int {
+	return c.slab.bytes() + c.index.bytes() + c.keys.bytes() + c.wheel.bytes() + c.logs.bytes
+}
+
+// Stats returns the counts so far.
+func (c *Core) Stats() Stats { return c.stats }
+
+// phasedOpsMin is how many operations make it worth to go over them in phases.
+const phasedOpsMin = 4
+
+// Step does the operations of one part of a batch at one instant, in order.
+//
+// A large part is worked through in phases: first the index is probed for all,
+// then all entries are touched, then all keys, and only then is decided. The
+// loads of a phase do not depend on each other, so their cache misses overlap.
+// What the phases find is a hint: an operation before may have freed the entry,
+// so a hint is believed only after the key has been compared.
+func (c *Core) Step(now uint64, ops []Op, part []uint32) {
+	for _, i := range part {
+		op := &ops[i]
+		op.hash = maphash.Bytes(c.seed, op.Key)
+		op.hint = c.index.candidate(op.hash)
+	}
+	if len(part) >= phasedOpsMin {
+		c.warm(ops, part)
+	}
+	for _, i := range part {
+		op := &ops[i]
+		switch op.Kind {
+		case Allow:
+			c.allow(now, op)
+		case Peek:
+			c.load(now, c.find(op), &op.Call)
+			op.Call.Now = now
+			algorithms.Peek(&op.Call, &c.stored, &op.Decision)
+		case Reset:
+			c.reset(now, op)
+		case Look:
+			c.look(now, op)
+		}
+	}
+}
+
+// warm touches the entries and the keys that the hints name.
+func (c *Core) warm(ops []Op, part []uint32) {
+	for _, i := range part {
+		if op := &ops[i]; op.hint != 0 && c.slab.at(op.hint).hash != op.hash {
+			op.hint = 0
+		}
+	}
+	for _, i := range part {
+		op := &ops[i]
+		if op.hint != 0 && !c.keys.same(c.slab.at(op.hint).key, op.Key) {
+			op.hint = 0
+		}
+	}
+}
+
+// find returns the key's entry, or 0.
+func (c *Core) find(op *Op) slot {
+	if op.hint != 0 && c.is(op.hint, op) {
+		return op.hint
+	}
+	return c.index.find(op.hash, func(i slot) bool { return c.is(i, op) })
+}
+
+// is says whether an entry is the key's.
+func (c *Core) is(i slot, op *Op) bool {
+	e := c.slab.at(i)
+	return e.hash == op.hash && e.limit != 0 && c.keys.same(e.key, op.Key)
+}
+
+// load puts what an entry stores into c.stored, for a decision under call's
+// limit. An entry whose expiry has come is fresh.
+func (c *Core) load(now uint64, i slot, call *algorithms.Call) {
+	k := &c.stored
+	k.Limit, k.Log = nil, nil
+	if i != 0 {
+		if e := c.slab.at(i); e.expiry > now {
+			k.Limit, k.State, k.FreshAt = c.limits.at(e.limit), e.state, e.expiry
+			if k.Limit.Algorithm == algorithms.SlidingLog {
+				k.Log = c.logs.at(e.state.C)
+				return
+			}
+		}
+	}
+	if call.Limit.Algorithm == algorithms.SlidingLog {
+		k.Log = c.logs.at(0)
+	}
+}
+
+// allow decides and, if the call passes, stores.
+func (c *Core) allow(now uint64, op *Op) {
+	i := c.find(op)
+	c.load(now, i, &op.Call)
+	op.Call.Now = now
+	var logBytes int
+	if c.stored.Log != nil {
+		logBytes = c.stored.Log.Bytes()
+	}
+	algorithms.Allow(&op.Call, &c.stored, &op.Decision)
+	if !op.Decision.Allowed {
+		c.stats.Denied++
+		return
+	}
+	c.stats.Allowed++
+	if c.stored.Log != nil {
+		c.logs.bytes += c.stored.Log.Bytes() - logBytes
+	}
+	if i == 0 {
+		c.create(op)
+		return
+	}
+	c.update(i, op)
+}
+
+// update stores a charged state in the key's entry.
+func (c *Core) update(i slot, op *Op) {
+	e := c.slab.at(i)
+	k := &c.stored
+	ownLog := k.Log != nil && k.Log != c.logs.at(0)
+	if !ownLog {
+		c.dropLog(e)
+		c.adoptLog()
+	} else if k.Limit.Algorithm != algorithms.SlidingLog {
+		c.dropLog(e)
+	}
+	if *c.limits.at(e.limit) != *op.Call.Limit {
+		ref := c.limits.use(op.Call.Limit)
+		c.limits.drop(e.limit)
+		e.limit = ref
+	}
+	earlier := k.FreshAt < e.expiry
+	e.state, e.expiry = k.State, k.FreshAt
+	if earlier {
+		c.wheel.unlink(e)
+		c.wheel.link(i, e)
+	}
+}
+
+// dropLog frees the log of an entry that has one.
+func (c *Core) dropLog(e *entry) {
+	if c.limits.at(e.limit).Algorithm == algorithms.SlidingLog {
+		c.logs.drop(e.state.C)
+	}
+}
+
+// adoptLog makes the log that was just charged, if any, the key's own.
+func (c *Core) adoptLog() {
+	if c.stored.Limit.Algorithm == algorithms.SlidingLog {
+		c.stored.State.C = c.logs.adopt()
+	}
+}
+
+// create makes an entry for a charged state. Without room the call has not been
+// made.
+func (c *Core) create(op *Op) {
+	i := c.slab.take()
+	if i == 0 {
+		op.Full = true
+		c.stats.Allowed--
+		c.logs.at(0).Reset()
+		return
+	}
+	k := &c.stored
+	c.adoptLog()
+	*c.slab.at(i) = entry{
+		state: k.State, hash: op.hash, expiry: k.FreshAt,
+		key: c.keys.put(op.Key), limit: c.limits.use(k.Limit),
+	}
+	c.index.insert(op.hash, i)
+	c.wheel.link(i, c.slab.at(i))
+}
+
+// remove frees an entry and all that belongs to it.
+func (c *Core) remove(i slot, e *entry) {
+	c.dropLog(e)
+	c.wheel.unlink(e)
+	c.index.remove(e.hash, i)
+	c.keys.drop(e.key)
+	c.limits.drop(e.limit)
+	c.slab.give(i)
+}
+
+func (c *Core) reset(now uint64, op *Op) {
+	op.Found = false
+	if i := c.find(op); i != 0 {
+		e := c.slab.at(i)
+		op.Found = e.expiry > now
+		c.remove(i, e)
+	}
+}
+
+func (c *Core) look(now uint64, op *Op) {
+	op.Found = false
+	i := c.find(op)
+	if i == 0 || c.slab.at(i).expiry <= now {
+		return
+	}
+	op.Found = true
+	if op.View != nil {
+		*op.View = c.view(now, c.slab.at(i))
+	}
+}
+
+func (c *Core) view(now uint64, e *entry) View {
+	k := algorithms.Stored{Limit: c.limits.at(e.limit), State: e.state, FreshAt: e.expiry}
+	v := View{Limit: *k.Limit, State: e.state, Now: now, FreshAt: e.expiry}
+	if k.Limit.Algorithm == algorithms.SlidingLog {
+		k.Log = c.logs.at(e.state.C)
+		v.Runs = k.Log.Len()
+	}
+	v.Used = algorithms.Used(&k, now)
+	return v
+}
+
+// Tick frees keys whose time has come, at most budget entries a call, and says
+// whether some were left.
+func (c *Core) Tick(now uint64, budget int) (more bool) {
+	return c.wheel.advance(now, budget, c.expire)
+}
+
+func (c *Core) expire(i slot, e *entry) {
+	c.stats.Expired++
+	c.remove(i, e)
+}
+
+// Settle frees every key whose time has come, to the nanosecond.
+func (c *Core) Settle(now uint64) {
+	for c.Tick(now, 1<<30) {
+	}
+	c.wheel.settle(now, c.expire)
+}
+
+// Rewind moves the wheel back to an instant before its own. Only a clock that
+// is set by hand does that.
+func (c *Core) Rewind(now uint64) {
+	w := wheel{entries: &c.slab, now: now >> tickBits}
+	for i := slot(1); i < c.slab.next; i++ {
+		if e := c.slab.at(i); e.limit != 0 {
+			w.link(i, e)
+		}
+	}
+	c.wheel = w
+}
+
+// Due is the latest instant at which Tick has something to do next.
+func (c *Core) Due() uint64 { return c.wheel.due() }
+
+// Scan calls f for the keys in slots from cursor on, at most n slots, and
+// returns the cursor to go on with, 0 at the end. A key that lives from the
+// first call to the last is met exactly once: entries do not move. The key is
+// the table's own.
+func (c *Core) Scan(now uint64, cursor uint32, n int, f func(key []byte, v View)) uint32 {
+	i := max(slot(cursor), 1)
+	for ; i < c.slab.next && n > 0; i++ {
+		n--
+		if e := c.slab.at(i); e.limit != 0 && e.expiry > now {
+			f(c.keys.get(e.key), c.view(now, e))
+		}
+	}
+	if i >= c.slab.next {
+		return 0
+	}
+	return uint32(i)
+}
+
+// Slots is the number of slots that a whole Scan visits.
+func (c *Core) Slots() int { return max(int(c.slab.next), 1) - 1 }
+
+// Clear makes every key fresh and gives the memory back.
+func (c *Core) Clear() {
+	now, stats := c.wheel.now<<tickBits, c.stats
+	*c = *NewCore(now)
+	c.stats = stats
+	// The copies point into the core that was thrown away.
+	c.index.entries, c.wheel.entries = &c.slab, &c.slab
+}

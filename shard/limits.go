@@ -1,0 +1,58 @@
+package shard
+
+// Limits are interned: an entry names the limit it was last charged under by a
+// number, and a limit that no entry names any more is forgotten.
+
+import "sluice/algorithms"
+
+// limitRef is the number of an interned limit. 0 is none.
+type limitRef uint32
+
+type limits struct {
+	rows  []algorithms.Limit // rows[0] is not used
+	uses  []uint32           // entries that name the row
+	find  map[algorithms.Limit]limitRef
+	spare []limitRef // rows without use
+	last  limitRef   // the row that was asked for last
+}
+
+func newLimits() limits {
+	return limits{
+		rows: make([]algorithms.Limit, 1),
+		uses: make([]uint32, 1),
+		find: make(map[algorithms.Limit]limitRef),
+	}
+}
+
+func (t *limits) at(r limitRef) *algorithms.Limit { return &t.rows[r] }
+
+// use returns the number of a limit and counts one entry more that names it.
+func (t *limits) use(l *algorithms.Limit) limitRef {
+	r := t.last
+	if t.uses[r] == 0 || t.rows[r] != *l {
+		r = t.find[*l]
+	}
+	if r == 0 {
+		if n := len(t.spare); n > 0 {
+			r = t.spare[n-1]
+			t.spare = t.spare[:n-1]
+			t.rows[r] = *l
+		} else {
+			r = limitRef(len(t.rows))
+			t.rows = append(t.rows, *l)
+			t.uses = append(t.uses, 0)
+		}
+		t.find[*l] = r
+	}
+	t.last = r
+	t.uses[r]++
+	return r
+}
+
+// drop counts one entry less.
+func (t *limits) drop(r limitRef) {
+	if t.uses[r]--; t.uses[r] == 0 {
+		delete(t.find, t.rows[r])
+		t.spare = append(t.spare, r)
+	}
+}
