@@ -36,7 +36,7 @@ func TestTestClock(t *testing.T) {
 		if err := row.move(); (err == nil) != row.ok {
 			t.Errorf("%s: error %v", row.name, err)
 		}
-		if c.Now() != row.want || c.Now() != row.want {
+		if c.Now() != row.want {
 			t.Errorf("%s: stands at %d, want %d", row.name, c.Now(), row.want)
 		}
 	}

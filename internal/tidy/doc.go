@@ -6,6 +6,7 @@
 //	house.go     which package may import which
 //	core.go      what decisions and the shard's core must not contain
 //	style.go     what holds for every file: time and chance, sizes, comments
+//	decisions.go the pages of docs/decisions and their table of contents
 //
 // A rule is a function from a file to complaints, with a row in the table of rules. A rule that cannot fail is worse than
 // none, so rules_test.go holds at least one snippet that each rule must catch and one that it must let pass; a rule

@@ -120,6 +120,8 @@ var styleSnippets = []snippet{
 	{"seeded chance", "shard/a_test.go", imports("math/rand/v2") + "var r *rand.Rand = rand.New(rand.NewPCG(1, 2))", ""},
 	{"seeded chance", "shard/a_test.go", imports("math/rand/v2") + "func f() {\n\tlawSeed := rand.Uint64()\n}", ""},
 	{"seeded chance", "shard/a_test.go", imports("math/rand/v2") + "func f() {\n\tkey := rand.Uint64()\n}", "rand.Uint64"},
+	{"seeded chance", "cmd/sluice/a.go", imports("math/rand/v2") + "func f() {\n\tseed := rand.Uint64()\n}", ""},
+	{"seeded chance", "cmd/sluice/a.go", imports("math/rand/v2") + "var r = rand.NewPCG(rand.Uint64(), 0)", "rand.Uint64"},
 	{"seeded chance", "client/a.go", imports("math/rand/v2") + "func f() {\n\tseed := rand.Uint64()\n}", "rand.Uint64"},
 	{"seeded chance", "server/a.go", imports("crypto/rand") + "var s = rand.Text()", ""},
 
@@ -270,5 +272,22 @@ func TestRoomOf(t *testing.T) {
 	}
 	if got := roomOf("serverless"); got != nil {
 		t.Errorf("serverless lies in %v", got)
+	}
+}
+
+func TestDecisionsCatches(t *testing.T) {
+	const contents = "| [0001](0001-a.md) | A |\n| [0002](0002-b.md) | B |\n"
+	for _, row := range []struct {
+		names []string
+		catch string
+	}{
+		{[]string{"README.md", "0001-a.md", "0002-b.md"}, ""},
+		{[]string{"0001-a.md", "0003-c.md"}, "does not link to 0003-c.md"},
+		{[]string{"0001-a.md", "0001-b.md"}, "0001-a.md has that number"},
+		{[]string{"notes.md"}, "pages are called NNNN-title.md"},
+	} {
+		if got := strings.Join(decisions(row.names, contents), "\n"); !strings.Contains(got, row.catch) || (row.catch == "") != (got == "") {
+			t.Errorf("%v: says %q, want %q", row.names, got, row.catch)
+		}
 	}
 }

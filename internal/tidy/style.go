@@ -54,25 +54,25 @@ func oneClock(s *source) (complaints []string) {
 }
 
 // seededChance complains about the random numbers of math/rand that nobody seeded, in tests too: what they found could not
-// be found again. Making a generator from a seed is fine, and so is a test that draws the seed itself.
+// be found again. Making a generator from a seed is fine, and so is drawing the seed in a test or where the program starts.
 func seededChance(s *source) (complaints []string) {
 	fine := []string{"New", "NewSource", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "Source64", "PCG", "ChaCha8", "Zipf"}
 	drawn := seedLines(s)
 	for _, imported := range []string{"math/rand", "math/rand/v2"} {
 		s.uses(imported, func(name string, pos token.Pos) {
 			if !slices.Contains(fine, name) && !drawn[s.line(pos)] {
-				complaints = append(complaints, s.at(pos, "rand.%s is seeded by chance: make a generator from a seed and name the seed", name))
+				complaints = append(complaints, s.at(pos, "rand.%s is seeded by chance: make a generator from a seed (tests and cmd may draw it: seed := rand.Uint64()) and show the seed", name))
 			}
 		})
 	}
 	return complaints
 }
 
-// seedLines returns the lines of a test on which something whose name ends in "seed" is assigned.
+// seedLines returns the lines of a test or a command on which something whose name ends in "seed" is assigned.
 func seedLines(s *source) map[int]bool {
 	lines := map[int]bool{}
 	ast.Inspect(s.ast, func(n ast.Node) bool {
-		if assign, ok := n.(*ast.AssignStmt); ok && s.test {
+		if assign, ok := n.(*ast.AssignStmt); ok && (s.test || s.in("cmd")) {
 			if id, ok := assign.Lhs[0].(*ast.Ident); ok && strings.HasSuffix(strings.ToLower(id.Name), "seed") {
 				lines[s.line(assign.Pos())] = true
 			}

@@ -72,6 +72,26 @@ func TestExceptionsAreNeeded(t *testing.T) {
 	}
 }
 
+// TestDecisions holds docs/decisions against its table of contents.
+func TestDecisions(t *testing.T) {
+	dir := filepath.Join(root, "docs", "decisions")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	contents, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, complaint := range decisions(names, string(contents)) {
+		t.Error(complaint)
+	}
+}
+
 func mustAbs(t *testing.T, name string) string {
 	t.Helper()
 	full, err := filepath.Abs(name)

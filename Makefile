@@ -1,0 +1,82 @@
+# What can be done here. `make` alone lists it.
+#
+# Everything goes through the go command; nothing has to be installed for build, run and test but Go, make and git. The race
+# detector needs a C compiler as well: without one its runs are left out, and said to be, unless SLUICE_CI is set.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS   += --no-builtin-rules
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Knobs: make run ARGS='--listen 127.0.0.1:7000', make fuzz FUZZTIME=1m, make bench BENCH=Decide
+ARGS        ?=
+BENCH       ?= .
+CRASH_KILLS ?= 1000
+FUZZTIME    ?= 10s
+LAWS_CALLS  ?= 10000000
+
+# The packages that goroutines meet in, and those with checks under `-tags invariants`; the ones that are there.
+RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence))
+INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
+
+.PHONY: help build run test race invariants laws fuzz crash docs lint bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+build: ## build bin/sluice
+	go build -trimpath -o bin/sluice ./cmd/sluice
+
+run: build ## build and start the server; it prints a line to try. ARGS='--listen …' is passed on
+	bin/sluice serve $(ARGS)
+
+test: invariants race ## everything that must hold before a commit, in under ten minutes
+	go test ./...
+
+race: ## the packages that goroutines meet in, under the race detector
+	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then \
+		echo go test -race $(RACE); go test -race $(RACE); \
+	elif [ -n "$${SLUICE_CI:-}" ]; then \
+		echo 'the race detector needs a C compiler (gcc)' >&2; exit 1; \
+	else \
+		echo 'NOT RUN: the race detector needs a C compiler (gcc)'; \
+	fi
+
+invariants: ## the core with its invariants checked at every step
+	go test -tags invariants $(INVARIANTS)
+
+laws: ## LAWS_CALLS (10 million) random calls against each law of each algorithm
+	go test ./algorithms -run Law -count=1 -timeout 0 -v -args -laws.calls=$(LAWS_CALLS)
+
+# The targets are asked for, not listed, so that no new one is forgotten. `go test -list` prints a package's names and then
+# its "ok" line.
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	@listed=$$(go test -list '^Fuzz' ./...) || { echo "$$listed"; exit 1; }; \
+	targets=$$(awk '/^Fuzz/ {names[++n] = $$1} /^ok/ {for (i = 1; i <= n; i++) print $$2, names[i]; n = 0}' <<<"$$listed"); \
+	if [ -z "$$targets" ]; then echo 'no fuzz target found' >&2; exit 1; fi; \
+	while read -r package name; do \
+		echo "$$package $$name"; \
+		go test "$$package" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME); \
+	done <<<"$$targets"
+
+crash: ## kill -9 a working server CRASH_KILLS (1000) times and hold what is left against what was promised
+	@listed=$$(go test -list '^TestCrash' ./...) || { echo "$$listed"; exit 1; }; \
+	packages=$$(awk '/^TestCrash/ {n++} /^ok/ {if (n) print $$2; n = 0}' <<<"$$listed"); \
+	if [ -z "$$packages" ]; then echo 'no test named TestCrash… found' >&2; exit 1; fi; \
+	SLUICE_CRASH_KILLS=$(CRASH_KILLS) go test -run '^TestCrash' -count=1 -timeout 0 -v $$packages
+
+docs: ## write docs/commands.md anew from the command table
+	go test ./server -run '^TestDocs' -count=1 -args -update
+
+lint: ## formatting, go vet, staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w these:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go vet -tags invariants $(INVARIANTS)
+	go run $(STATICCHECK) ./...
+
+bench: ## the Go benchmarks whose names match BENCH
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+clean: ## remove what build left
+	rm -rf bin
