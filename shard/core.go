@@ -260,10 +260,15 @@ func (c *Core) view(now uint64, e *entry) View {
 	return v
 }
 
-// Tick frees keys whose time has come, at most budget entries a call, and says
-// whether some were left.
+// SweepGraceNanos is how long a key that has become fresh may keep its entry. A
+// key that is used again within it, as busy keys are, finds its entry and saves
+// making a new one. To every question it is fresh all the same.
+const SweepGraceNanos = 1 << 29
+
+// Tick frees keys that have been fresh for SweepGraceNanos, looking at no more
+// than budget entries, and says whether some were left.
 func (c *Core) Tick(now uint64, budget int) (more bool) {
-	return c.wheel.advance(now, budget, c.expire)
+	return c.wheel.advance(now-min(now, SweepGraceNanos), budget, c.expire)
 }
 
 func (c *Core) expire(i slot, e *entry) {
@@ -273,7 +278,7 @@ func (c *Core) expire(i slot, e *entry) {
 
 // Settle frees every key whose time has come, to the nanosecond.
 func (c *Core) Settle(now uint64) {
-	for c.Tick(now, 1<<30) {
+	for c.wheel.advance(now, 1<<30, c.expire) {
 	}
 	c.wheel.settle(now, c.expire)
 }
@@ -291,7 +296,7 @@ func (c *Core) Rewind(now uint64) {
 }
 
 // Due is the latest instant at which Tick has something to do next.
-func (c *Core) Due() uint64 { return c.wheel.due() }
+func (c *Core) Due() uint64 { return min(c.wheel.due(), 1<<63) + SweepGraceNanos }
 
 // Scan calls f for the keys in slots from cursor on, at most n slots, and
 // returns the cursor to go on with, 0 at the end. A key that lives from the
