@@ -23,6 +23,9 @@ var counter = model{
 		s.B = plus(s.B, cost)
 		return s
 	},
+	legal: func(s State, l *Limit) bool {
+		return s.A > s.At && s.A-s.At <= l.Window && s.B <= unitsStoredMax && s.C <= unitsStoredMax
+	},
 }
 
 func settleCounter(s State, l *Limit, t uint64, _ *Log) (State, uint64) {

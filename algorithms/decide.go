@@ -100,6 +100,15 @@ func FreshAt(s State, l *Limit) uint64 {
 	return byID[l.Algorithm].model.freshAt(s, l)
 }
 
+// unitsStoredMax bounds a count in a state: a debt of 2^63 − 1 units.
+const unitsStoredMax = math.MaxInt64
+
+// Legal says whether a state that a keeper has read from a file can have been
+// stored under l. States of a sliding log are made from its runs instead.
+func Legal(s State, l *Limit) bool {
+	return byID[l.Algorithm].model.legal(s, l)
+}
+
 // settle brings a stored state up to now, or to its own instant if that is
 // later, and says how many units are used then.
 func settle(k *Stored, now uint64) (State, uint64) {

@@ -8,7 +8,7 @@
 //
 // # The model
 //
-// Every algorithm is a load that decays. It answers four questions about a
+// Every algorithm is a load that decays. It answers a few questions about a
 // stored state, and one frame in decide.go turns the answers into a decision,
 // the same for all:
 //
@@ -17,6 +17,7 @@
 //	freshAt  the instant from which nothing is used
 //	adopt,   the state re-expressed under another limit, and
 //	charge   the state with a cost added
+//	legal    whether a state that was read from somewhere can be one of this model
 //
 // A call passes exactly when used + cost ≤ capacity. The capacity, the cost and
 // the threshold are whole numbers, so rounding used up to a whole unit never

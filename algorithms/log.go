@@ -20,6 +20,7 @@ var slidingLog = model{
 	freshAt: func(s State, _ *Limit) uint64 { return s.A },
 	adopt:   adoptLog,
 	charge:  chargeLog,
+	legal:   func(State, *Limit) bool { return false }, // made from its runs
 }
 
 // adoptLog keeps the runs of a log as they are. Units from another algorithm
@@ -53,13 +54,17 @@ type Run struct {
 // subtraction; nothing has to be thrown away to look. Only a charge drops what
 // has ended, since from then on time cannot be earlier.
 //
-// The zero Log is empty. A run takes 16 bytes; the slice holds at most twice as
-// many as still count, and append's spare room.
+// The zero Log is empty. A run takes 16 bytes. The slice holds at most twice as
+// many as still count and append's spare room; a log that has shrunk gives memory
+// back, so that its room is never more than eight times its runs and roomRuns.
 type Log struct {
 	runs []Run
 	head int    // runs before head have been dropped
 	base uint64 // the sum of all dropped runs
 }
+
+// roomRuns is the room that a log keeps however few runs it has: 4 KiB.
+const roomRuns = 256
 
 // Len is the number of runs.
 func (g *Log) Len() int { return len(g.runs) - g.head }
@@ -132,7 +137,12 @@ func (g *Log) drop(t uint64) {
 	g.base = g.before(n)
 	g.head += n
 	if g.head > len(g.runs)/2 {
-		g.runs = g.runs[:copy(g.runs, g.runs[g.head:])]
+		live := g.runs[g.head:]
+		if cap(g.runs) > 4*len(live)+roomRuns {
+			g.runs = append(make([]Run, 0, 2*len(live)), live...)
+		} else {
+			g.runs = g.runs[:copy(g.runs, live)]
+		}
 		g.head = 0
 	}
 }

@@ -19,6 +19,9 @@ var meter = model{
 	freshAt: freshAtMeter,
 	adopt:   adoptMeter,
 	charge:  chargeMeter,
+	legal: func(s State, l *Limit) bool {
+		return s.C == 0 && level(s).div(l.Window) <= unitsStoredMax
+	},
 }
 
 // queue is the meter read from the other side: an admitted call waits for the

@@ -49,6 +49,7 @@ type model struct {
 	freshAt func(s State, l *Limit) uint64
 	adopt   func(s State, was, l *Limit, used, keyHash uint64) State
 	charge  func(s State, l *Limit, cost uint64, log *Log) State
+	legal   func(s State, l *Limit) bool
 	delay   func(s State, l *Limit) int64 // nil: an admitted call never waits
 }
 

@@ -17,6 +17,9 @@ var window = model{
 	charge: func(s State, _ *Limit, cost uint64, _ *Log) State {
 		return State{At: s.At, A: s.A, B: plus(s.B, cost)}
 	},
+	legal: func(s State, l *Limit) bool {
+		return s.A > s.At && s.A-s.At <= l.Window && s.B <= unitsStoredMax && s.C == 0
+	},
 }
 
 func settleWindow(s State, _ *Limit, t uint64, _ *Log) (State, uint64) {
