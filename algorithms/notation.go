@@ -12,10 +12,14 @@ import (
 
 // ParseWhole reads a whole number from least to most written in plain decimal
 // digits; leading zeros are allowed, a sign, blank, exponent or prefix is not.
+// most must be below 2^64 − 1, as which every larger number is read.
 func ParseWhole(name string, text []byte, least, most uint64) (uint64, error) {
 	n, ok := digits(text)
-	if !ok || n < least || n > most {
+	if !ok {
 		return 0, fmt.Errorf("%s must be a whole number from %d to %d, got '%s'", name, least, most, Show(text))
+	}
+	if n < least || n > most {
+		return 0, fmt.Errorf("%s out of range: it must be a whole number from %d to %d, got '%s'", name, least, most, Show(text))
 	}
 	return n, nil
 }

@@ -17,10 +17,12 @@ package algorithms
 //     it. (settle)
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"slices"
 	"sort"
+	"testing"
 )
 
 // oracle is one key. The zero oracle is fresh.
@@ -224,6 +226,21 @@ func first(least, guess uint64, ok func(n uint64) bool) uint64 {
 		span *= 2
 	}
 	return least + uint64(sort.Search(int(span-1), func(i int) bool { return ok(least + uint64(i)) }))
+}
+
+// The search for waits stands on it: while nobody calls, what is used never rises.
+func TestOracleFalls(t *testing.T) {
+	law(t, func(h *history) error {
+		w, d := newTwins(), Decision{}
+		for range h.calls {
+			d, _ = w.ask(h.next(w.key, &d))
+			t := w.oracle.settle(h.now) + h.span(2*h.call.Limit.Window)
+			if later := t + 1 + h.span(h.call.Limit.Window); w.oracle.used(later).Cmp(w.oracle.used(t)) > 0 {
+				return fmt.Errorf("more is used at %d than at %d", later, t)
+			}
+		}
+		return nil
+	})
 }
 
 func whole(n uint64) *big.Int { return new(big.Int).SetUint64(n) }

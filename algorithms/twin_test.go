@@ -186,7 +186,11 @@ func histories(t *testing.T, a *Algorithm, f func(h *history) error) {
 }
 
 func newHistory(seed, number uint64, a *Algorithm) *history {
-	h := &history{Rand: rand.New(rand.NewPCG(seed, number<<8|uint64(a.ID)))}
+	return drawHistory(rand.New(rand.NewPCG(seed, number<<8|uint64(a.ID))), a)
+}
+
+func drawHistory(dice *rand.Rand, a *Algorithm) *history {
+	h := &history{Rand: dice}
 	h.hash = h.Uint64()
 	h.calls = 1 + h.IntN(60)
 	h.limits = []*Limit{h.limit(a.ID)}
