@@ -1,0 +1,7 @@
+// Without -tags invariants the checks cost nothing.
+
+//go:build !invariants
+
+package persistence
+
+const invariants = false
