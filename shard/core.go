@@ -21,6 +21,8 @@ type Core struct {
 	seed   maphash.Seed
 	stored algorithms.Stored // of the key that is being decided
 	stats  Stats
+	bounds Bounds
+	ledger ledger
 }
 
 // Stats counts what a core has done. A batch's work is counted when it is done.
@@ -28,6 +30,7 @@ type Stats struct {
 	Allowed uint64 // decisions that spent
 	Denied  uint64 // decisions that did not pass
 	Expired uint64 // keys that the wheel freed
+	Evicted uint64 // keys that were thrown away for others
 }
 
 // NewCore returns an empty core whose wheel stands at now.
@@ -64,7 +67,7 @@ const phasedOpsMin = 4
 func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 	for _, i := range part {
 		op := &ops[i]
-		op.hash = maphash.Bytes(c.seed, op.Key)
+		op.hash = c.hash(op.Key)
 		op.hint = c.index.candidate(op.hash)
 	}
 	if len(part) >= phasedOpsMin {
@@ -86,6 +89,9 @@ func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 		}
 	}
 }
+
+// hash is the hash of a key under the table's seed.
+func (c *Core) hash(key []byte) uint64 { return maphash.Bytes(c.seed, key) }
 
 // warm touches the entries and the keys that the hints name.
 func (c *Core) warm(ops []Op, part []uint32) {
@@ -137,6 +143,10 @@ func (c *Core) load(now uint64, i slot, call *algorithms.Call) {
 
 // allow decides and, if the call passes, stores.
 func (c *Core) allow(now uint64, op *Op) {
+	if op.Call.Limit.Algorithm == algorithms.SlidingLog && !c.roomForRuns(now) {
+		op.Full = true
+		return
+	}
 	i := c.find(op)
 	c.load(now, i, &op.Call)
 	op.Call.Now = now
@@ -174,8 +184,9 @@ func (c *Core) update(i slot, op *Op) {
 	if *c.limits.at(e.limit) != *op.Call.Limit {
 		ref := c.limits.use(op.Call.Limit)
 		c.limits.drop(e.limit)
-		e.limit = ref
+		e.limit = ref | e.limit&^limitRefMask
 	}
+	c.touch(i, e)
 	earlier := k.FreshAt < e.expiry
 	e.state, e.expiry = k.State, k.FreshAt
 	if earlier {
@@ -201,21 +212,28 @@ func (c *Core) adoptLog() {
 // create makes an entry for a charged state. Without room the call has not been
 // made.
 func (c *Core) create(op *Op) {
-	i := c.slab.take()
-	if i == 0 {
+	if !c.makeRoom(op.Call.Now, len(op.Key)) {
 		op.Full = true
 		c.stats.Allowed--
 		c.logs.at(0).Reset()
 		return
 	}
-	k := &c.stored
 	c.adoptLog()
+	i := c.put(op.hash, op.Key)
+	c.touch(i, c.slab.at(i))
+}
+
+// put makes an entry that holds c.stored. There must be room.
+func (c *Core) put(hash uint64, key []byte) slot {
+	i := c.slab.take()
+	k := &c.stored
 	*c.slab.at(i) = entry{
-		state: k.State, hash: op.hash, expiry: k.FreshAt,
-		key: c.keys.put(op.Key), limit: c.limits.use(k.Limit),
+		state: k.State, hash: hash, expiry: k.FreshAt,
+		key: c.keys.put(key), limit: c.limits.use(k.Limit),
 	}
-	c.index.insert(op.hash, i)
+	c.index.insert(hash, i)
 	c.wheel.link(i, c.slab.at(i))
+	return i
 }
 
 // remove frees an entry and all that belongs to it.
@@ -233,6 +251,7 @@ func (c *Core) reset(now uint64, op *Op) {
 	if i := c.find(op); i != 0 {
 		e := c.slab.at(i)
 		op.Found = e.expiry > now
+		c.forget(e)
 		c.remove(i, e)
 	}
 }
@@ -273,6 +292,9 @@ func (c *Core) Tick(now uint64, budget int) (more bool) {
 
 func (c *Core) expire(i slot, e *entry) {
 	c.stats.Expired++
+	if e.limit&flagDirty != 0 {
+		c.forget(e)
+	}
 	c.remove(i, e)
 }
 
@@ -321,9 +343,10 @@ func (c *Core) Slots() int { return max(int(c.slab.next), 1) - 1 }
 
 // Clear makes every key fresh and gives the memory back.
 func (c *Core) Clear() {
-	now, stats := c.wheel.now<<tickBits, c.stats
-	*c = *NewCore(now)
-	c.stats = stats
+	was := *c
+	*c = *NewCore(was.wheel.now << tickBits)
+	c.stats, c.bounds, c.ledger = was.stats, was.bounds, was.ledger
+	c.cleared()
 	// The copies point into the core that was thrown away.
 	c.index.entries, c.wheel.entries = &c.slab, &c.slab
 }

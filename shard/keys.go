@@ -53,6 +53,14 @@ func classOf(n int) int {
 	return 9 + (e-6)*4 + quarter
 }
 
+// blockClass is the class of the block for a key of n bytes.
+func blockClass(n int) int {
+	if n < longKeyBytes {
+		return classOf(1 + n)
+	}
+	return classOf(longPrefixSize + n)
+}
+
 // classSize is the size of a class's blocks.
 func classSize(class int) int {
 	if class <= 8 {
@@ -85,11 +93,7 @@ func (k *keys) block(ref keyRef) []byte {
 // put stores a key. There is always room: a shard has as many block numbers as
 // entries in every class.
 func (k *keys) put(key []byte) keyRef {
-	n := 1 + len(key)
-	if len(key) >= longKeyBytes {
-		n = longPrefixSize + len(key)
-	}
-	class := classOf(n)
+	class := blockClass(len(key))
 	c := &k.classes[class]
 	var i uint32
 	if c.free != 0 {

@@ -5,8 +5,12 @@ package shard
 
 import "sluice/algorithms"
 
-// limitRef is the number of an interned limit. 0 is none.
+// limitRef is the number of an interned limit, 0 for none. There are never more
+// limits than entries; the bits above hold what the journal knows of the entry
+// that the limitRef stands in.
 type limitRef uint32
+
+const limitRefMask limitRef = 1<<slotBits - 1
 
 type limits struct {
 	rows  []algorithms.Limit // rows[0] is not used
@@ -24,7 +28,7 @@ func newLimits() limits {
 	}
 }
 
-func (t *limits) at(r limitRef) *algorithms.Limit { return &t.rows[r] }
+func (t *limits) at(r limitRef) *algorithms.Limit { return &t.rows[r&limitRefMask] }
 
 // use returns the number of a limit and counts one entry more that names it.
 func (t *limits) use(l *algorithms.Limit) limitRef {
@@ -51,6 +55,7 @@ func (t *limits) use(l *algorithms.Limit) limitRef {
 
 // drop counts one entry less.
 func (t *limits) drop(r limitRef) {
+	r &= limitRefMask
 	if t.uses[r]--; t.uses[r] == 0 {
 		delete(t.find, t.rows[r])
 		t.spare = append(t.spare, r)

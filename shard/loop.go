@@ -15,7 +15,6 @@ package shard
 // enough to hand it over.
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -39,6 +38,20 @@ const (
 	sweepIntervalMax = time.Second
 )
 
+// FlushInterval is how long a change waits at most before it is handed to the
+// journal, where the journal does not ask for it at once.
+const FlushInterval = 250 * time.Millisecond
+
+// Journal takes the records of what has changed.
+type Journal interface {
+	// Buffer returns an empty buffer to write records into.
+	Buffer() []byte
+	// Submit hands records over, in the order of their calls; the buffer is the
+	// journal's from then on. done, if not nil, is called when they are durable
+	// or cannot be made so.
+	Submit(time uint64, records []byte, done func(error))
+}
+
 // Clock tells the server's time in nanoseconds since 1970.
 type Clock interface{ Now() uint64 }
 
@@ -56,6 +69,9 @@ type Shard struct {
 	handover chan struct{}
 	inbox    chan job
 	quit     chan struct{}
+
+	journal   Journal // nil: nothing is kept
+	everyPart bool    // a part is answered only when its records are durable
 }
 
 // job is what the inbox carries: a part of a batch, or a function to run.
@@ -63,7 +79,7 @@ type job struct {
 	batch *Batch
 	part  int
 	run   func(c *Core, now uint64)
-	done  chan struct{}
+	done  func(error)
 }
 
 func newShard(clock Clock) *Shard {
@@ -98,24 +114,46 @@ func (s *Shard) release() {
 	}
 }
 
-// step does one part of a batch. The caller owns the shard.
-func (s *Shard) step(b *Batch, part int) {
+// step does one part of a batch. The caller owns the shard. waits says that the
+// part is not done yet: the journal ends it.
+func (s *Shard) step(b *Batch, part int) (waits bool) {
 	now := s.clock.Now()
 	ops := b.parts[part]
 	s.core.Step(now, b.Ops, ops)
 	s.core.Tick(now, SweepEntriesMin+SweepEntriesPerOp*len(ops))
+	return s.submit(now, b.committed[part])
+}
+
+// submit hands the records of what has changed to the journal if they must be
+// durable before anything is answered, and says whether it did; then done is
+// called later. The caller owns the shard, so records come in the order of the
+// changes.
+func (s *Shard) submit(now uint64, done func(error)) bool {
+	if !s.everyPart || !s.core.Owes() {
+		return false
+	}
+	for {
+		records, more := s.core.TakeRecords(now, s.journal.Buffer())
+		if !more {
+			s.journal.Submit(now, records, done)
+			return true
+		}
+		s.journal.Submit(now, records, nil)
+	}
 }
 
 // do runs one job. The caller owns the shard.
 func (s *Shard) do(j job) {
 	if j.run != nil {
-		j.run(s.core, s.clock.Now())
-		j.done <- struct{}{}
+		now := s.clock.Now()
+		j.run(s.core, now)
+		if !s.submit(now, j.done) {
+			j.done(nil)
+		}
 		return
 	}
-	s.step(j.batch, j.part)
-	if j.batch.pending.Add(-1) == 0 {
-		j.batch.done <- struct{}{}
+	if !s.step(j.batch, j.part) {
+		j.batch.finish()
 	}
 }
 
@@ -123,6 +161,8 @@ func (s *Shard) do(j job) {
 func (s *Shard) loop() {
 	timer := time.NewTimer(sweepIntervalMin)
 	defer timer.Stop()
+	flush := time.NewTicker(FlushInterval)
+	defer flush.Stop()
 	for {
 		select {
 		case <-s.quit:
@@ -134,7 +174,26 @@ func (s *Shard) loop() {
 			s.release()
 		case <-timer.C:
 			timer.Reset(s.sweep())
+		case <-flush.C:
+			s.flush()
 		}
+	}
+}
+
+// flush hands over what the journal is owed, letting go of the shard in between.
+func (s *Shard) flush() {
+	for more := true; more; {
+		s.own()
+		if s.journal == nil || !s.core.Owes() {
+			s.release()
+			return
+		}
+		now := s.clock.Now()
+		var records []byte
+		records, more = s.core.TakeRecords(now, s.journal.Buffer())
+		s.journal.Submit(now, records, nil)
+		s.drain()
+		s.release()
 	}
 }
 
@@ -169,79 +228,3 @@ func (s *Shard) sweep() time.Duration {
 	}
 }
 
-// Set is all shards of a server.
-type Set struct {
-	shards []*Shard
-	group  sync.WaitGroup
-}
-
-// NewSet starts n shards. Close ends them.
-func NewSet(n int, clock Clock) *Set {
-	set := &Set{}
-	for range n {
-		s := newShard(clock)
-		set.shards = append(set.shards, s)
-		set.group.Go(s.loop)
-	}
-	return set
-}
-
-// Close ends the shards' goroutines. No batch may be running.
-func (set *Set) Close() {
-	for _, s := range set.shards {
-		close(s.quit)
-	}
-	set.group.Wait()
-}
-
-// Len is the number of shards.
-func (set *Set) Len() int { return len(set.shards) }
-
-// Run does all operations of a batch and returns when their answers are there.
-func (set *Set) Run(b *Batch) {
-	parts, done := int32(0), int32(0)
-	for _, part := range b.parts {
-		if len(part) > 0 {
-			parts++
-		}
-	}
-	b.pending.Store(parts)
-	for n, part := range b.parts {
-		if len(part) == 0 {
-			continue
-		}
-		s := set.shards[n]
-		if s.lend() {
-			s.step(b, n)
-			s.release()
-			done++
-			continue
-		}
-		s.inbox <- job{batch: b, part: n}
-	}
-	// With nothing done here, the last part to finish elsewhere always says so.
-	if done < parts && (done == 0 || b.pending.Add(-done) != 0) {
-		<-b.done
-	}
-}
-
-// Each runs f on every core in turn, at the shard's time, and returns when it
-// has run on all.
-func (set *Set) Each(f func(n int, c *Core, now uint64)) {
-	for n := range set.shards {
-		set.On(n, func(c *Core, now uint64) { f(n, c, now) })
-	}
-}
-
-// On runs f on the core of shard n, at the shard's time.
-func (set *Set) On(n int, f func(c *Core, now uint64)) {
-	s := set.shards[n]
-	if s.lend() {
-		f(s.core, s.clock.Now())
-		s.release()
-		return
-	}
-	j := job{run: f, done: make(chan struct{}, 1)}
-	s.inbox <- j
-	<-j.done
-}

@@ -28,6 +28,7 @@ type Op struct {
 	Decision algorithms.Decision
 	Kind     Kind
 	Found    bool
+	Unsaved  bool // done, but the journal could not make it durable
 	Full     bool // no room for a new key: nothing was decided
 	hint     slot // where the key was a moment ago, or 0
 	hash     uint64

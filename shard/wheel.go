@@ -134,14 +134,19 @@ func (w *wheel) current() (at int, ok bool) {
 // entries; the largest number if there is none.
 func (w *wheel) next() uint64 {
 	for level := range wheelLevels {
-		d := digit(w.now, level)
-		if ahead := w.occupied[level] >> d >> 1; ahead != 0 {
-			d += 1 + bits.TrailingZeros64(ahead)
+		if d, ok := w.ahead(level); ok {
 			unit := level * levelBits
 			return w.now>>(unit+levelBits)<<(unit+levelBits) | uint64(d)<<unit
 		}
 	}
 	return 1<<64 - 1
+}
+
+// ahead is the first occupied slot of a level after the current digit.
+func (w *wheel) ahead(level int) (d int, ok bool) {
+	d = digit(w.now, level)
+	ahead := w.occupied[level] >> d >> 1
+	return d + 1 + bits.TrailingZeros64(ahead), ahead != 0
 }
 
 // due is the instant at which advance next has something to do, at the latest.

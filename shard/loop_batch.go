@@ -17,11 +17,38 @@ type Batch struct {
 	parts   [][]uint32 // for each shard, which of Ops are its own
 	pending atomic.Int32
 	done    chan struct{}
+	// committed is what the journal calls when a part's records are durable, one
+	// function a shard, made once.
+	committed []func(error)
 }
 
 // NewBatch returns an empty batch for a set of n shards.
 func NewBatch(n int) *Batch {
-	return &Batch{parts: make([][]uint32, n), done: make(chan struct{}, 1)}
+	b := &Batch{parts: make([][]uint32, n), done: make(chan struct{}, 1), committed: make([]func(error), n)}
+	for part := range n {
+		b.committed[part] = func(err error) { b.commit(part, err) }
+	}
+	return b
+}
+
+// commit ends a part whose records the journal has dealt with. After an error
+// what the part changed is in memory and may not be on disk, so it is not
+// acknowledged.
+func (b *Batch) commit(part int, err error) {
+	if err != nil {
+		for _, i := range b.parts[part] {
+			op := &b.Ops[i]
+			op.Unsaved = op.Kind == Reset || op.Kind == Allow && op.Decision.Allowed
+		}
+	}
+	b.finish()
+}
+
+// finish counts one part as done; the last one wakes the connection.
+func (b *Batch) finish() {
+	if b.pending.Add(-1) == 0 {
+		b.done <- struct{}{}
+	}
 }
 
 // Add appends an operation for the shard that tagHash (the xxhash64 of the key's
@@ -36,7 +63,7 @@ func (b *Batch) Add(tagHash uint64) *Op {
 	n := Route(tagHash, len(b.parts))
 	b.parts[n] = append(b.parts[n], uint32(i))
 	op := &b.Ops[i]
-	op.View = nil
+	op.View, op.Full, op.Unsaved = nil, false, false
 	return op
 }
 

@@ -1,0 +1,153 @@
+package shard
+
+// The ledger is what a core owes the journal: which entries have changed since
+// they were last written, and what was deleted. Records are absolute, so however
+// often an entry has changed it is written once, as it is when its turn comes.
+//
+// An entry carries two marks. Dirty: it stands on the list of what is to be
+// written. Recorded: a record of it that has not expired may be on disk, so when
+// it goes before its time the disk must be told. An entry that comes and goes
+// between two flushes costs the journal nothing.
+
+import (
+	"sluice/algorithms"
+	"sluice/persistence"
+)
+
+const (
+	flagDirty    limitRef = 1 << 31
+	flagRecorded limitRef = 1 << 30
+
+	// RecordsBytesMax is about how many bytes of records are taken at once.
+	RecordsBytesMax = 256 << 10
+)
+
+type ledger struct {
+	on      bool
+	n, of   int // which shard of how many this core is
+	dirty   []slot // changed since the last flush began
+	taking  []slot // what is left of the flush that is under way
+	records []byte // deletions, encoded when they happened
+	value   []byte // scratch
+}
+
+// Journal switches the ledger on, for shard n of of: from now on changes are kept
+// for TakeRecords.
+func (c *Core) Journal(n, of int) { c.ledger = ledger{on: true, n: n, of: of} }
+
+// touch notes that an entry has changed.
+func (c *Core) touch(i slot, e *entry) {
+	if c.ledger.on && e.limit&flagDirty == 0 {
+		e.limit |= flagDirty
+		c.ledger.dirty = append(c.ledger.dirty, i)
+	}
+}
+
+// forget notes that an entry goes before the time that may be on disk.
+func (c *Core) forget(e *entry) {
+	if c.ledger.on && e.limit&flagRecorded != 0 {
+		c.ledger.records = persistence.AppendRecord(c.ledger.records, RecordKey, c.keys.get(e.key), nil)
+	}
+}
+
+// Owes says whether there is anything to take.
+func (c *Core) Owes() bool {
+	return len(c.ledger.dirty)+len(c.ledger.taking)+len(c.ledger.records) > 0
+}
+
+// TakeRecords appends the records of what has changed to dst, about
+// RecordsBytesMax of them, and says whether there is more to take. A flush is
+// calls until there is not; what changes meanwhile waits for the next flush.
+func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
+	g := &c.ledger
+	dst = append(dst, g.records...)
+	g.records = g.records[:0]
+	if len(g.taking) == 0 {
+		g.dirty, g.taking = g.taking[:0], g.dirty
+	}
+	for n := len(g.taking); n > 0; n = len(g.taking) {
+		if len(dst) >= RecordsBytesMax {
+			return dst, true
+		}
+		i := g.taking[n-1]
+		g.taking = g.taking[:n-1]
+		if e := c.slab.at(i); e.limit&flagDirty != 0 {
+			e.limit &^= flagDirty
+			dst = c.appendEntry(now, dst, e)
+		}
+	}
+	return dst, false
+}
+
+// appendEntry writes the record of an entry as it is now.
+func (c *Core) appendEntry(now uint64, dst []byte, e *entry) []byte {
+	if e.expiry <= now {
+		if e.limit&flagRecorded == 0 {
+			return dst
+		}
+		e.limit &^= flagRecorded
+		return persistence.AppendRecord(dst, RecordKey, c.keys.get(e.key), nil)
+	}
+	e.limit |= flagRecorded
+	var log *algorithms.Log
+	l := c.limits.at(e.limit)
+	if l.Algorithm == algorithms.SlidingLog {
+		log = c.logs.at(e.state.C)
+	}
+	c.ledger.value = appendValue(c.ledger.value[:0], l, &e.state, log)
+	return persistence.AppendRecord(dst, RecordKey, c.keys.get(e.key), c.ledger.value)
+}
+
+// Export appends the records of the keys in slots from cursor on, at most n
+// slots and about RecordsBytesMax bytes, and returns the cursor to go on with, 0
+// at the end. As with Scan, a key that lives throughout is met exactly once.
+func (c *Core) Export(now uint64, cursor uint32, n int, dst []byte) (records []byte, next uint32) {
+	i := max(slot(cursor), 1)
+	for ; i < c.slab.next && n > 0 && len(dst) < RecordsBytesMax; i++ {
+		n--
+		if e := c.slab.at(i); e.limit != 0 && e.expiry > now {
+			dst = c.appendEntry(now, dst, e)
+		}
+	}
+	if i >= c.slab.next {
+		return dst, 0
+	}
+	return dst, uint32(i)
+}
+
+// cleared notes that all keys of this core were made fresh.
+func (c *Core) cleared() {
+	if g := &c.ledger; g.on {
+		g.dirty, g.taking = nil, nil
+		g.records = appendClear(g.records[:0], g.n, g.of)
+	}
+}
+
+// Restore assigns what a RecordKey says. The bounds do not apply to what was
+// there before. The ledger must be off.
+func (c *Core) Restore(now uint64, key, value []byte) error {
+	op := Op{Key: key, hash: c.hash(key)}
+	if i := c.find(&op); i != 0 {
+		c.remove(i, c.slab.at(i))
+	}
+	if len(value) == 0 {
+		return nil
+	}
+	log := c.logs.at(0)
+	l, s, err := parseValue(value, log)
+	c.logs.bytes += log.Bytes()
+	if err != nil || len(key) > KeyBytesMax || c.index.count >= KeysPerShardMax {
+		log.Reset()
+		return errRecord
+	}
+	k := &c.stored
+	k.Limit, k.State, k.FreshAt = &l, s, algorithms.FreshAt(s, &l)
+	if k.FreshAt <= now {
+		log.Reset()
+		return nil
+	}
+	c.adoptLog()
+	i := c.put(op.hash, key)
+	c.slab.at(i).limit |= flagRecorded
+	return nil
+}

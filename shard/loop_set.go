@@ -1,0 +1,140 @@
+package shard
+
+// A Set is all shards of a server, and what is done to all of them: running
+// batches, looking at every core, keeping a journal, exporting a snapshot.
+
+import (
+	"errors"
+	"sync"
+)
+
+// Set is all shards of a server.
+type Set struct {
+	shards []*Shard
+	group  sync.WaitGroup
+}
+
+// NewSet starts n shards. Close ends them.
+func NewSet(n int, clock Clock) *Set {
+	set := &Set{}
+	for range n {
+		s := newShard(clock)
+		set.shards = append(set.shards, s)
+		set.group.Go(s.loop)
+	}
+	return set
+}
+
+// Close ends the shards' goroutines. No batch may be running.
+func (set *Set) Close() {
+	for _, s := range set.shards {
+		close(s.quit)
+	}
+	set.group.Wait()
+}
+
+// Len is the number of shards.
+func (set *Set) Len() int { return len(set.shards) }
+
+// Run does all operations of a batch and returns when their answers are there.
+func (set *Set) Run(b *Batch) {
+	parts, done := int32(0), int32(0)
+	for _, part := range b.parts {
+		if len(part) > 0 {
+			parts++
+		}
+	}
+	b.pending.Store(parts)
+	for n, part := range b.parts {
+		if len(part) == 0 {
+			continue
+		}
+		s := set.shards[n]
+		if s.lend() {
+			if !s.step(b, n) {
+				done++
+			}
+			s.release()
+			continue
+		}
+		s.inbox <- job{batch: b, part: n}
+	}
+	// With nothing done here, the last part to finish elsewhere always says so.
+	if done < parts && (done == 0 || b.pending.Add(-done) != 0) {
+		<-b.done
+	}
+}
+
+// Each runs f on every core in turn, at the shard's time, and returns when it
+// has run on all and what it changed is as durable as the journal promises. The
+// error is the journal's; f has run all the same.
+func (set *Set) Each(f func(n int, c *Core, now uint64)) (err error) {
+	for n := range set.shards {
+		err = errors.Join(err, set.On(n, func(c *Core, now uint64) { f(n, c, now) }))
+	}
+	return err
+}
+
+// On runs f on the core of shard n, as Each does on all.
+func (set *Set) On(n int, f func(c *Core, now uint64)) error {
+	s := set.shards[n]
+	done := make(chan error, 1)
+	j := job{run: f, done: func(err error) { done <- err }}
+	if s.lend() {
+		s.do(j)
+		s.release()
+	} else {
+		s.inbox <- j
+	}
+	return <-done
+}
+
+// Journal begins to hand changes to a journal: with everyPart before they are
+// answered, else within FlushInterval. Call it before any batch runs.
+func (set *Set) Journal(j Journal, everyPart bool) {
+	for n, s := range set.shards {
+		set.On(n, func(c *Core, _ uint64) {
+			c.Journal(n, len(set.shards))
+			s.journal, s.everyPart = j, everyPart
+		})
+	}
+}
+
+// Flush hands over everything that the journal is owed. No batch may be running.
+func (set *Set) Flush() {
+	for n, s := range set.shards {
+		for more := s.journal != nil; more; {
+			set.On(n, func(c *Core, now uint64) {
+				var records []byte
+				records, more = c.TakeRecords(now, s.journal.Buffer())
+				s.journal.Submit(now, records, nil)
+			})
+		}
+	}
+}
+
+// SnapshotSlotsPerTick is how many slots are exported before a shard is let go.
+const SnapshotSlotsPerTick = 1024
+
+// Export hands the records of all keys to emit, while batches run. A key that
+// lives throughout is exported exactly once, as it is when its slot is reached.
+// emit must not keep the records.
+func (set *Set) Export(emit func(now uint64, records []byte) error) error {
+	var records []byte
+	for n := range set.shards {
+		for cursor := uint32(1); cursor != 0; {
+			var at uint64
+			set.On(n, func(c *Core, now uint64) {
+				at = now
+				records, cursor = c.Export(now, cursor, SnapshotSlotsPerTick, records[:0])
+			})
+			if len(records) == 0 {
+				continue
+			}
+			if err := emit(at, records); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package shard
+
+// What a shard writes to the journal and to snapshots: absolute assignments of a
+// state to a key. The value of a RecordKey holds the limit that the key was last
+// charged under and its state; when it is fresh follows from the two.
+//
+//	┌───────────┬───────┬────────┬───────────┬────────┬─────────┬─────────────────┐
+//	│ algorithm │ align │ limit  │ window ms │ burst  │ at      │ state           │
+//	│ 1 B       │ 1 B   │ uvar.  │ uvarint   │ uvar.  │ 8 B LE  │ see below       │
+//	└───────────┴───────┴────────┴───────────┴────────┴─────────┴─────────────────┘
+//
+// burst is 0 where it equals the limit. The state is the words A, B and C of
+// algorithms.State as uvarints; of a sliding log it is the number of runs and for
+// each run its end, less the end before it (of the first: less at), and its units.
+//
+// A RecordClear has no key. Its value, two uvarints n and of, says that all keys
+// of shard n were made fresh at once, when there were of shards.
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"sluice/algorithms"
+	"sluice/persistence"
+)
+
+// The kinds of records. The numbers are on disk; those from 16 on belong to
+// others.
+const (
+	RecordKey   uint8 = 1
+	RecordClear uint8 = 2
+)
+
+var errRecord = errors.New("a record that holds no legal state")
+
+// instantMax bounds the instants in records: beyond it sums could overflow.
+const instantMax = math.MaxUint64 / 2
+
+// appendValue encodes what a key stores.
+func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algorithms.Log) []byte {
+	dst = append(dst, byte(l.Algorithm), byte(l.Align))
+	dst = binary.AppendUvarint(dst, l.Units)
+	dst = binary.AppendUvarint(dst, l.Window/1e6)
+	burst := l.Burst
+	if burst == l.Units {
+		burst = 0
+	}
+	dst = binary.AppendUvarint(dst, burst)
+	dst = binary.LittleEndian.AppendUint64(dst, s.At)
+	if log == nil {
+		dst = binary.AppendUvarint(dst, s.A)
+		dst = binary.AppendUvarint(dst, s.B)
+		return binary.AppendUvarint(dst, s.C)
+	}
+	dst = binary.AppendUvarint(dst, uint64(log.Len()))
+	before := s.At
+	log.Each(func(end, units uint64) {
+		dst = binary.AppendUvarint(dst, end-before)
+		dst = binary.AppendUvarint(dst, units)
+		before = end
+	})
+	return dst
+}
+
+// cursor reads a value front to back; after a short read it is bad for good.
+type cursor struct {
+	rest []byte
+	bad  bool
+}
+
+func (c *cursor) byte() byte {
+	if len(c.rest) < 1 {
+		c.bad = true
+		return 0
+	}
+	b := c.rest[0]
+	c.rest = c.rest[1:]
+	return b
+}
+
+func (c *cursor) uvarint() uint64 {
+	v, n := binary.Uvarint(c.rest)
+	if n <= 0 {
+		c.bad = true
+		return 0
+	}
+	c.rest = c.rest[n:]
+	return v
+}
+
+func (c *cursor) fixed() uint64 {
+	if len(c.rest) < 8 {
+		c.bad = true
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(c.rest)
+	c.rest = c.rest[8:]
+	return v
+}
+
+// parseValue decodes what appendValue wrote, and refuses what no decision can
+// have stored. The runs of a log go into log, which must be empty.
+func parseValue(value []byte, log *algorithms.Log) (l algorithms.Limit, s algorithms.State, err error) {
+	c := cursor{rest: value}
+	spec := algorithms.Spec{Algorithm: algorithms.ID(c.byte()), Align: algorithms.Align(c.byte())}
+	spec.Units = c.uvarint()
+	window := c.uvarint()
+	spec.Burst = c.uvarint()
+	s.At = c.fixed()
+	if c.bad || window > algorithms.WindowMaxNanos/1e6 || s.At > instantMax || algorithms.Of(spec.Algorithm) == nil || spec.Align > algorithms.AlignJitter {
+		return l, s, errRecord
+	}
+	spec.Window = window * 1e6
+	spec.AlignSet = spec.Align != algorithms.AlignEpoch
+	if l, err = algorithms.NewLimit(spec, algorithms.UnitsMax); err != nil {
+		return l, s, errRecord
+	}
+	if l.Algorithm == algorithms.SlidingLog {
+		s.A, err = parseRuns(&c, s.At, log)
+	} else {
+		s.A, s.B, s.C = c.uvarint(), c.uvarint(), c.uvarint()
+		if !algorithms.Legal(s, &l) {
+			err = errRecord
+		}
+	}
+	if c.bad || len(c.rest) > 0 {
+		err = errRecord
+	}
+	return l, s, err
+}
+
+// parseRuns decodes the runs of a log and returns the last end.
+func parseRuns(c *cursor, at uint64, log *algorithms.Log) (end uint64, err error) {
+	n := c.uvarint()
+	if n == 0 || n > uint64(len(c.rest)) {
+		return 0, errRecord
+	}
+	end = at
+	for range n {
+		step, units := c.uvarint(), c.uvarint()
+		if c.bad || step == 0 || step > algorithms.WindowMaxNanos || end+step > at+algorithms.WindowMaxNanos || units == 0 || units > math.MaxInt64 {
+			return 0, errRecord
+		}
+		end += step
+		log.Append(end, units)
+	}
+	return end, nil
+}
+
+// appendClear encodes that all keys of shard n of a number of shards are fresh.
+func appendClear(dst []byte, n, of int) []byte {
+	var value [2 * binary.MaxVarintLen64]byte
+	v := binary.AppendUvarint(value[:0], uint64(n))
+	v = binary.AppendUvarint(v, uint64(of))
+	return persistence.AppendRecord(dst, RecordClear, nil, v)
+}
+
+// parseClear decodes the value of a RecordClear.
+func parseClear(value []byte) (n, of int, err error) {
+	c := cursor{rest: value}
+	a, b := c.uvarint(), c.uvarint()
+	if c.bad || len(c.rest) > 0 || b == 0 || b > math.MaxInt32 || a >= b {
+		return 0, 0, errRecord
+	}
+	return int(a), int(b), nil
+}
