@@ -24,7 +24,7 @@ const (
 
 type ledger struct {
 	on      bool
-	n, of   int // which shard of how many this core is
+	n, of   int    // which shard of how many this core is
 	dirty   []slot // changed since the last flush began
 	taking  []slot // what is left of the flush that is under way
 	records []byte // deletions, encoded when they happened
@@ -150,4 +150,13 @@ func (c *Core) Restore(now uint64, key, value []byte) error {
 	i := c.put(op.hash, key)
 	c.slab.at(i).limit |= flagRecorded
 	return nil
+}
+
+// removeIf removes the keys that f says, without a word to the ledger.
+func (c *Core) removeIf(f func(key []byte) bool) {
+	for i := slot(1); i < c.slab.next; i++ {
+		if e := c.slab.at(i); e.limit != 0 && f(c.keys.get(e.key)) {
+			c.remove(i, e)
+		}
+	}
 }

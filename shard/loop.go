@@ -227,4 +227,3 @@ func (s *Shard) sweep() time.Duration {
 		}
 	}
 }
-

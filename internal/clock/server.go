@@ -26,9 +26,10 @@ type Source interface {
 // Server is the clock of a running server. Use NewServer.
 type Server struct {
 	source    Source
-	startNs   uint64 // server time at start
+	startNs   atomic.Uint64 // server time at start
 	startBoot uint64 // boot time at start
 	slew      *slew  // nil: the wall clock is read at start and never followed
+	behind    bool   // AllowBehind
 }
 
 // Option changes what NewServer does.
@@ -69,19 +70,35 @@ func NewServer(source Source, lastRecorded uint64, options ...Option) (*Server, 
 		option(&set)
 	}
 	wall := source.Wall()
-	switch {
-	case wall >= InstantNsMax:
+	if wall >= InstantNsMax {
 		return nil, fmt.Errorf("the wall clock reads 2200 or later: server time runs from 1970 to 2200; set the clock right")
-	case lastRecorded >= InstantNsMax:
-		return nil, fmt.Errorf("the last recorded time (%d ns) lies in 2200 or later: server time runs from 1970 to 2200; the record is damaged or was written under a wrong clock", lastRecorded)
-	case lastRecorded > wall && lastRecorded-wall > BehindNsMax && !set.allowBehind:
-		return nil, &BehindError{WallNs: wall, RecordedNs: lastRecorded}
 	}
-	s := &Server{source: source, startNs: max(wall, lastRecorded), startBoot: source.Boot()}
+	s := &Server{source: source, startBoot: source.Boot(), behind: set.allowBehind}
+	s.startNs.Store(wall)
 	if set.slewToWall {
 		s.slew = newSlew(s.startBoot)
 	}
+	if err := s.Recorded(lastRecorded); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// Recorded tells a clock that has just been started what the last recorded time is (nanoseconds since the Unix epoch),
+// for who learns it only after the start. If that is later than server time, server time goes on from there. It fails, and
+// changes nothing, as NewServer does. Call it before anything is decided by the clock.
+func (s *Server) Recorded(last uint64) error {
+	now := s.Now()
+	switch {
+	case last >= InstantNsMax:
+		return fmt.Errorf("the last recorded time (%d ns) lies in 2200 or later: server time runs from 1970 to 2200; the record is damaged or was written under a wrong clock", last)
+	case last <= now:
+		return nil
+	case last-now > BehindNsMax && !s.behind:
+		return &BehindError{WallNs: now, RecordedNs: last}
+	}
+	s.startNs.Add(last - now)
+	return nil
 }
 
 // Now returns server time in nanoseconds since the Unix epoch. It never goes back, for calls of one goroutine and for
@@ -104,9 +121,9 @@ func (s *Server) Now() uint64 {
 // at start is taken to stand still: the alternative is an instant centuries away, at which every key has expired.
 func (s *Server) plain(boot uint64) uint64 {
 	if boot < s.startBoot {
-		return s.startNs
+		return s.startNs.Load()
 	}
-	return s.startNs + (boot - s.startBoot)
+	return s.startNs.Load() + (boot - s.startBoot)
 }
 
 // Offset returns wall clock minus server time in nanoseconds: above 0 when the wall clock is ahead. A server shows it in
