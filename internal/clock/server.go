@@ -27,9 +27,9 @@ type Source interface {
 type Server struct {
 	source    Source
 	startNs   atomic.Uint64 // server time at start
-	startBoot uint64 // boot time at start
-	slew      *slew  // nil: the wall clock is read at start and never followed
-	behind    bool   // AllowBehind
+	startBoot uint64        // boot time at start
+	slew      *slew         // nil: the wall clock is read at start and never followed
+	behind    bool          // AllowBehind
 }
 
 // Option changes what NewServer does.

@@ -45,6 +45,7 @@ var house = []room{
 		ours:   []string{"algorithms", "persistence", "plans", "shard", "server", "client", "bench", "internal"},
 		theirs: []string{cobra, goYAML, goRedis, sys}},
 	{dir: "internal", theirs: []string{sys}},
+	{dir: "internal/keeper", ours: []string{"shard", "persistence"}},
 	{dir: "internal/simulation",
 		ours: []string{"algorithms", "persistence", "plans", "shard", "server", "client", "internal"}},
 }
