@@ -4,7 +4,10 @@ package algorithms
 // other limiters (the C numbers, with what was wrong there) and edges of our own.
 // transcript_test.go says how they are read.
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 func playAll(t *testing.T, rows []struct{ name, text string }) {
 	for _, r := range rows {
@@ -170,6 +173,59 @@ func TestDebt(t *testing.T) {
 			if Used(&k.stored, 0) != r.used || Used(&k.stored, k.stored.FreshAt-1) == 0 {
 				t.Errorf("%s %d in %d ns, %d used: forgotten", id, r.units, r.window, r.used)
 			}
+		}
+	}
+}
+
+// Every state that a call has left is legal.
+func TestLegalStates(t *testing.T) {
+	law(t, func(h *history) error {
+		return live(h, func(k *key, _ step, _ Decision) error {
+			l := k.stored.Limit
+			if l == nil || l.Algorithm == SlidingLog || Legal(k.stored.State, l) {
+				return nil
+			}
+			return errors.New("not legal")
+		})
+	})
+}
+
+// And what no call can have left is not.
+func TestLegalRows(t *testing.T) {
+	const at, end = startOfTests, startOfTests + 500*millisecond
+	rows := []struct {
+		id    ID
+		state State
+		want  bool
+	}{
+		{TokenBucket, State{at, 0, second, 0}, true},
+		{TokenBucket, State{at, 0, second, 1}, false},
+		{GCRA, State{at, 499_999_999, 1<<64 - 1, 0}, true},
+		{GCRA, State{at, 500_000_000, 0, 0}, false},
+		{LeakyBucket, State{at, 1<<64 - 1, 0, 0}, false},
+		{FixedWindow, State{at, end, 5, 0}, true},
+		{FixedWindow, State{at, at + second, 1<<63 - 1, 0}, true},
+		{FixedWindow, State{at, at + second + 1, 5, 0}, false},
+		{FixedWindow, State{at, at, 5, 0}, false},
+		{FixedWindow, State{at, at - 1, 5, 0}, false},
+		{FixedWindow, State{at, end, 1 << 63, 0}, false},
+		{FixedWindow, State{at, end, 5, 1}, false},
+		{SlidingCounter, State{at, end, 5, 5}, true},
+		{SlidingCounter, State{at, at + second, 1<<63 - 1, 1<<63 - 1}, true},
+		{SlidingCounter, State{at, at + second + 1, 5, 5}, false},
+		{SlidingCounter, State{at, at, 5, 5}, false},
+		{SlidingCounter, State{at, at - 1, 5, 5}, false},
+		{SlidingCounter, State{at, end, 1 << 63, 5}, false},
+		{SlidingCounter, State{at, end, 5, 1 << 63}, false},
+		{SlidingLog, State{at, end, 0, 0}, false}, // made from its runs
+	}
+	for _, r := range rows {
+		l, err := NewLimit(Spec{Algorithm: r.id, Units: 10, Window: second}, LogLimitMaxDefault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Legal(r.state, &l); got != r.want {
+			t.Errorf("%s %v: got %v", r.id, r.state, got)
 		}
 	}
 }

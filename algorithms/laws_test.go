@@ -60,7 +60,7 @@ func TestLaw1Exact(t *testing.T) {
 				return fmt.Errorf("%w\n%s", disagree(least), transcript(least))
 			}
 		}
-		return nil
+		return w.oracle.falls(h)
 	})
 }
 
