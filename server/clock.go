@@ -1,9 +1,14 @@
 package server
 
-// RL.CLOCK: the server's time, and the test clock's hands.
+// The clock's commands: TIME, and RL.CLOCK, which tells the server's time and
+// moves the hands of a test clock.
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tidwall/redcon"
@@ -14,45 +19,42 @@ import (
 
 const errNoTestClock = "ERR the clock follows the machine; only a server started with --test-clock lets it be set"
 
-func runClockGet(s *session, out []byte, _ [][]byte) []byte {
-	return redcon.AppendInt(out, int64(s.server.clock.Now()/nanosPerMilli))
+func runTime(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	now := s.server.clock.Now()
+	out = redcon.AppendArray(out, 2)
+	out = redcon.AppendBulkString(out, strconv.FormatUint(now/nanosPerSecond, 10))
+	return redcon.AppendBulkString(out, strconv.FormatUint(now%nanosPerSecond/nanosPerMicro, 10)), nil
 }
 
-func runClockSet(s *session, out []byte, args [][]byte) []byte {
-	if s.server.testClock == nil {
-		return redcon.AppendError(out, errNoTestClock)
-	}
+func runClockGet(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	return redcon.AppendInt(out, int64(s.server.clock.Now()/nanosPerMilli)), nil
+}
+
+func runClockSet(s *session, out []byte, args [][]byte) ([]byte, error) {
 	ms, err := algorithms.ParseWhole("unix-ms", args[2], 0, math.MaxInt64/nanosPerMilli)
-	if err == nil {
-		err = s.server.turn(func(c TestClock) error { return c.Set(ms) })
-	}
-	return appendDone(out, err)
-}
-
-func runClockAdvance(s *session, out []byte, args [][]byte) []byte {
-	if s.server.testClock == nil {
-		return redcon.AppendError(out, errNoTestClock)
-	}
-	ns, err := algorithms.ParseFineDuration("duration", args[2])
-	if err == nil {
-		err = s.server.turn(func(c TestClock) error { return c.Advance(time.Duration(ns)) })
-	}
-	return appendDone(out, err)
-}
-
-// appendDone writes OK, or the error.
-func appendDone(out []byte, err error) []byte {
 	if err != nil {
-		return redcon.AppendError(out, "ERR "+err.Error())
+		return out, fmt.Errorf("ERR %w", err)
 	}
-	return redcon.AppendOK(out)
+	return s.server.turn(out, func(c TestClock) error { return c.Set(ms) })
 }
 
-// turn moves the test clock and frees everything that is due then.
-func (s *Server) turn(move func(TestClock) error) error {
+func runClockAdvance(s *session, out []byte, args [][]byte) ([]byte, error) {
+	ns, err := algorithms.ParseFineDuration("duration", args[2])
+	if err != nil {
+		return out, fmt.Errorf("ERR %w", err)
+	}
+	return s.server.turn(out, func(c TestClock) error { return c.Advance(time.Duration(ns)) })
+}
+
+// turn moves the test clock, frees everything that is due then, and answers OK.
+func (s *Server) turn(out []byte, move func(TestClock) error) ([]byte, error) {
+	if s.testClock == nil {
+		return out, errors.New(errNoTestClock)
+	}
 	before := s.clock.Now()
 	if err := move(s.testClock); err != nil {
-		return err
+		// Durations print a unit that is not ASCII.
+		return out, fmt.Errorf("ERR %s", strings.ReplaceAll(err.Error(), "µ", "u"))
 	}
 	s.shards.Each(func(_ int, c *shard.Core, now uint64) {
 		if now < before {
@@ -60,5 +62,5 @@ func (s *Server) turn(move func(TestClock) error) error {
 		}
 		c.Settle(now)
 	})
-	return nil
+	return redcon.AppendOK(out), nil
 }

@@ -5,6 +5,7 @@ package server
 // the row; its examples run as tests.
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -50,11 +51,12 @@ func (f Flags) names() (list []string) {
 // first and the last (negative: from the end) and the step. First 0: none.
 type Keys struct{ First, Last, Step int }
 
-// Arg describes an argument for the usage line and for COMMAND DOCS.
+// Arg describes an argument for the usage line, the reference and COMMAND DOCS.
 type Arg struct {
 	Name     string
 	Type     string // key, string, integer, oneof, block, pure-token, pattern; "" is string
 	Token    string // a word that stands before it
+	Summary  string // what may stand here, where the name does not say it
 	Optional bool
 	Multiple bool
 	Args     []Arg // of a block or oneof
@@ -63,6 +65,10 @@ type Arg struct {
 // Example is a line that can be typed and what comes back, as redis-cli shows it.
 // The examples of a command run in order on an empty server under the test clock.
 type Example struct{ In, Out string }
+
+// Refusal is a line that can be typed and the error that it gets. Refusals run
+// as the examples do, and change nothing.
+type Refusal struct{ In, Error string }
 
 // Command is a row of the table.
 type Command struct {
@@ -78,7 +84,11 @@ type Command struct {
 	Args       []Arg
 	Reply      string
 	Examples   []Example
+	Refusals   []Refusal
 	Sub        []*Command
+
+	// keysOf finds the keys of a request where Keys cannot say where they are.
+	keysOf func(args [][]byte) [][]byte
 
 	// Exactly one pair or run is set, or neither in a row that only has Sub.
 	//
@@ -88,14 +98,15 @@ type Command struct {
 	// been answered when it is called.
 	parse func(s *session, args [][]byte) error
 	write func(s *session, out []byte, ops []shard.Op) []byte
-	run   func(s *session, out []byte, args [][]byte) []byte
+	run   func(s *session, out []byte, args [][]byte) ([]byte, error)
 
 	// repeats: parse makes exactly one operation of this kind, with the key as
 	// first argument, so the memo may skip it.
 	repeats bool
 	kind    shard.Kind
 
-	lower string // the name in small letters, as errors say it
+	lower    string // the name in small letters, as errors and COMMAND say it
+	arityMax int    // how many arguments there may be, with the name; 0: any number
 }
 
 // groups of the reference, in its order.
@@ -117,7 +128,7 @@ const commandNameBytesMax = 24
 var byCommand map[string]*Command
 
 func init() {
-	for _, rows := range [][]*Command{limitCommands, keyCommands, connectionCommands, serverCommands} {
+	for _, rows := range [][]*Command{limitCommands, keyCommands, connectionCommands, serverCommands, keepCommands} {
 		table = append(table, rows...)
 	}
 	byCommand = make(map[string]*Command, len(table))
@@ -127,12 +138,35 @@ func init() {
 	}
 }
 
+// complete fills in what follows from the rest of a row.
 func (c *Command) complete() {
 	c.lower = strings.ToLower(strings.ReplaceAll(c.Name, " ", "|"))
+	c.arityMax = c.mostArguments()
+	if c.Sub != nil {
+		c.Sub = append(c.Sub, helpRow(c))
+	}
 	for _, sub := range c.Sub {
 		sub.Group = c.Group
 		sub.complete()
 	}
+}
+
+// mostArguments is how many arguments a request may have where all of them have
+// their places, and 0 where some have names or come again and again: then the
+// command itself knows what is too much.
+func (c *Command) mostArguments() int {
+	if c.Arity > 0 {
+		return c.Arity
+	}
+	if c.Sub != nil {
+		return 0
+	}
+	for _, a := range c.Args {
+		if a.Multiple || a.Token != "" || a.Args != nil {
+			return 0
+		}
+	}
+	return len(strings.Fields(c.Name)) + len(c.Args)
 }
 
 // capitals writes a name in capitals into buf and returns it; "" if it is too
@@ -163,17 +197,35 @@ func lookup(args [][]byte) (*Command, error) {
 	if len(args) == 1 {
 		return nil, c.arityError()
 	}
-	word := string(capitals(&buf, args[1]))
-	for _, sub := range c.Sub {
-		if sub.Name[len(c.Name)+1:] == word {
-			return sub, sub.checkArity(args)
-		}
+	if sub := c.sub(string(capitals(&buf, args[1]))); sub != nil {
+		return sub, sub.checkArity(args)
 	}
 	return nil, fmt.Errorf("ERR unknown subcommand '%s'. Try %s HELP.", show(args[1]), c.Name)
 }
 
+// sub finds the row of a subcommand by its word in capitals.
+func (c *Command) sub(word string) *Command {
+	for _, sub := range c.Sub {
+		if sub.Name[len(c.Name)+1:] == word {
+			return sub
+		}
+	}
+	return nil
+}
+
+// named finds a row by a name that is an argument: CONFIG, config or config|get.
+func named(name []byte) *Command {
+	var buf [commandNameBytesMax]byte
+	word, rest, isSub := strings.Cut(string(capitals(&buf, name)), "|")
+	c := byCommand[word]
+	if c == nil || !isSub {
+		return c
+	}
+	return c.sub(rest)
+}
+
 func (c *Command) checkArity(args [][]byte) error {
-	if c.Arity > 0 && len(args) != c.Arity || len(args) < -c.Arity {
+	if len(args) < max(c.Arity, -c.Arity) || c.arityMax > 0 && len(args) > c.arityMax {
 		return c.arityError()
 	}
 	return nil
@@ -184,30 +236,52 @@ func (c *Command) arityError() error {
 	return fmt.Errorf("ERR wrong number of arguments for '%s' command, usage: %s", c.lower, c.Usage())
 }
 
-// unknownCommand is Redis's text, and a suggestion where one is near.
+// unknownCommand is Redis's text, with a suggestion in it where one is near.
 func unknownCommand(args [][]byte) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "ERR unknown command '%s', with args beginning with: ", show(args[0]))
+	fmt.Fprintf(&b, "ERR unknown command '%s', ", show(args[0]))
+	if near := nearestCommand(args[0]); near != "" {
+		fmt.Fprintf(&b, "did you mean '%s'? It came ", near)
+	}
+	b.WriteString("with args beginning with: ")
 	for _, a := range args[1:min(len(args), 4)] {
 		fmt.Fprintf(&b, "'%s' ", show(a))
 	}
+	return errors.New(b.String())
+}
+
+// nearestCommand is the name that is most likely meant by a misspelt one, or "".
+func nearestCommand(name []byte) string {
 	names := make([]string, len(table))
 	for i, c := range table {
 		names[i] = c.Name
 	}
-	if near := nearest(strings.ToUpper(string(args[0])), names); near != "" {
-		fmt.Fprintf(&b, ", did you mean '%s'?", near)
-	}
-	return fmt.Errorf("%s", b.String())
+	return nearest(strings.ToUpper(string(name)), names)
 }
 
 // Usage is the command with its arguments, on one line.
 func (c *Command) Usage() string {
 	words := []string{c.Name}
+	if c.Sub != nil {
+		return c.Name + " " + c.subWords()
+	}
 	for _, a := range c.Args {
 		words = append(words, a.usage())
 	}
 	return strings.Join(words, " ")
+}
+
+// subWords are the words of the subcommands, as a usage line has them.
+func (c *Command) subWords() string {
+	words := make([]string, len(c.Sub))
+	for i, sub := range c.Sub {
+		words[i] = sub.Name[len(c.Name)+1:]
+	}
+	text := strings.Join(words, "|")
+	if c.run != nil {
+		return "[" + text + "]"
+	}
+	return text
 }
 
 func (a Arg) usage() string {
@@ -230,7 +304,7 @@ func (a Arg) usage() string {
 		text = a.Token + " " + text
 	}
 	if a.Multiple {
-		text += " [" + text + " …]"
+		text += " [" + text + " ...]"
 	}
 	if a.Optional {
 		text = "[" + text + "]"

@@ -1,15 +1,174 @@
 package server
 
-// placeholder
-import "github.com/tidwall/redcon"
+// Commands about the connection itself. Where Redis has a text or a shape that
+// clients look at, it is Redis's.
 
-func runPing(s *session, out []byte, args [][]byte) []byte { return redcon.AppendString(out, "PONG") }
-func runHelp(s *session, out []byte, args [][]byte) []byte { return redcon.AppendArray(out, 0) }
-func runConfigGet(s *session, out []byte, args [][]byte) []byte {
-	out = redcon.AppendArray(out, 2)
-	out = redcon.AppendBulk(out, args[2])
-	return redcon.AppendBulkString(out, "")
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/redcon"
+
+	"sluice/algorithms"
+)
+
+// RedisVersion is the version of Redis whose protocol and replies clients may
+// expect here. Many of them choose what to send by it.
+const RedisVersion = "7.2.4"
+
+const (
+	// DatabasesMax is how many numbers SELECT takes, all of the same key space.
+	DatabasesMax = 16
+	// ClientTextBytesMax is how long the name, library or version that a client
+	// gives itself may be.
+	ClientTextBytesMax = 1024
+)
+
+const (
+	errWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
+	errNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+)
+
+func runPing(_ *session, out []byte, args [][]byte) ([]byte, error) {
+	if len(args) == 2 {
+		return redcon.AppendBulk(out, args[1]), nil
+	}
+	return redcon.AppendString(out, "PONG"), nil
 }
 
-var connectionCommands = []*Command{{Name: "PING", Arity: -1, Group: "connection", run: runPing}}
-var serverCommands = []*Command{{Name: "CONFIG", Arity: -2, Group: "server", Sub: []*Command{{Name: "CONFIG GET", Arity: 3, run: runConfigGet}}}}
+func runEcho(_ *session, out []byte, args [][]byte) ([]byte, error) {
+	return redcon.AppendBulk(out, args[1]), nil
+}
+
+func runQuit(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	s.closing = true
+	return redcon.AppendOK(out), nil
+}
+
+func runReset(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	s.proto, s.client.name = resp2, ""
+	return redcon.AppendString(out, "RESET"), nil
+}
+
+func runSelect(_ *session, out []byte, args [][]byte) ([]byte, error) {
+	text, negative := strings.CutPrefix(string(args[1]), "-")
+	n, err := algorithms.ParseWhole("index", []byte(text), 0, 1<<31)
+	if err != nil {
+		return out, errors.New("ERR value is not an integer or out of range")
+	}
+	if n >= DatabasesMax || negative && n > 0 {
+		return out, errors.New("ERR DB index is out of range")
+	}
+	return redcon.AppendOK(out), nil
+}
+
+// login checks a user and password. There is one user, and no password.
+func login(user, _ []byte) error {
+	if string(user) != "default" {
+		return errors.New(errWrongPass)
+	}
+	return nil
+}
+
+func runAuth(_ *session, out []byte, args [][]byte) ([]byte, error) {
+	if len(args) == 2 {
+		return out, errors.New(errNoPassword)
+	}
+	if err := login(args[1], args[2]); err != nil {
+		return out, err
+	}
+	return redcon.AppendOK(out), nil
+}
+
+// runHello changes nothing unless all of its options are right.
+func runHello(s *session, out []byte, args [][]byte) ([]byte, error) {
+	proto, name := s.proto, s.client.name
+	if len(args) > 1 {
+		n, err := algorithms.ParseWhole("protover", args[1], 0, 1<<31)
+		if err != nil {
+			return out, errors.New("ERR Protocol version is not an integer or out of range")
+		}
+		if n != resp2 && n != resp3 {
+			return out, errors.New("NOPROTO unsupported protocol version")
+		}
+		proto = int(n)
+		if name, err = helloOptions(args[2:], name); err != nil {
+			return out, err
+		}
+	}
+	s.proto, s.client.name = proto, name
+	out = appendMap(out, s.proto, 7)
+	out = appendField(out, "server", "redis")
+	out = appendField(out, "version", RedisVersion)
+	out = appendPair(out, "proto", int64(s.proto))
+	out = appendPair(out, "id", s.id)
+	out = appendField(out, "mode", "standalone")
+	out = appendField(out, "role", "master")
+	return redcon.AppendArray(redcon.AppendBulkString(out, "modules"), 0), nil
+}
+
+// helloOptions reads AUTH and SETNAME and returns the connection's name.
+func helloOptions(rest [][]byte, name string) (string, error) {
+	for len(rest) > 0 {
+		switch word := strings.ToUpper(string(rest[0])); {
+		case word == "AUTH" && len(rest) >= 3:
+			if err := login(rest[1], rest[2]); err != nil {
+				return "", err
+			}
+			rest = rest[3:]
+		case word == "SETNAME" && len(rest) >= 2:
+			if err := checkClientText("Client names", rest[1]); err != nil {
+				return "", err
+			}
+			name, rest = string(rest[1]), rest[2:]
+		default:
+			return "", fmt.Errorf("ERR Syntax error in HELLO option '%s'", show(rest[0]))
+		}
+	}
+	return name, nil
+}
+
+// checkClientText refuses what would break a line of text that it stands in.
+func checkClientText(what string, text []byte) error {
+	if len(text) > ClientTextBytesMax {
+		return fmt.Errorf("ERR %s must be at most %d bytes, got %d", what, ClientTextBytesMax, len(text))
+	}
+	for _, c := range text {
+		if c < '!' || c > '~' {
+			return fmt.Errorf("ERR %s cannot contain spaces, newlines or special characters.", what)
+		}
+	}
+	return nil
+}
+
+func runClientID(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	return redcon.AppendInt(out, s.id), nil
+}
+
+func runClientGetName(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	if s.client.name == "" {
+		return appendNil(out, s.proto), nil
+	}
+	return redcon.AppendBulkString(out, s.client.name), nil
+}
+
+func runClientSetName(s *session, out []byte, args [][]byte) ([]byte, error) {
+	if err := checkClientText("Client names", args[2]); err != nil {
+		return out, err
+	}
+	s.client.name = string(args[2])
+	return redcon.AppendOK(out), nil
+}
+
+func runClientSetInfo(s *session, out []byte, args [][]byte) ([]byte, error) {
+	field := map[string]*string{"LIB-NAME": &s.client.lib, "LIB-VER": &s.client.version}[strings.ToUpper(string(args[2]))]
+	if field == nil {
+		return out, fmt.Errorf("ERR Unrecognized option '%s', it must be LIB-NAME or LIB-VER", show(args[2]))
+	}
+	if err := checkClientText(strings.ToLower(string(args[2])), args[3]); err != nil {
+		return out, err
+	}
+	*field = string(args[3])
+	return redcon.AppendOK(out), nil
+}

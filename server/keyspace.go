@@ -28,9 +28,12 @@ func parseKeys(kind shard.Kind) func(*session, [][]byte) error {
 }
 
 // writeFound is the number of keys that were found.
-func writeFound(_ *session, out []byte, ops []shard.Op) []byte {
+func writeFound(s *session, out []byte, ops []shard.Op) []byte {
 	n := int64(0)
 	for i := range ops {
+		if ops[i].Unsaved {
+			return appendError(out, s.server.unsaved())
+		}
 		if ops[i].Found {
 			n++
 		}

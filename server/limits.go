@@ -24,6 +24,9 @@ var (
 	nearest = algorithms.Nearest
 )
 
+// TagHash is the hash that decides on which shard a key lives.
+func TagHash(key []byte) uint64 { return xxhash.Sum64(shard.Tag(key)) }
+
 // add appends an operation on a key to the batch.
 func (s *session) add(key []byte) *shard.Op {
 	hash := xxhash.Sum64(key)
@@ -207,8 +210,8 @@ func unknownOption(word []byte) error {
 }
 
 // writeDecision is the reply of RL.ALLOW and RL.PEEK.
-func writeDecision(_ *session, out []byte, ops []shard.Op) []byte {
-	return appendOutcome(out, &ops[0])
+func writeDecision(s *session, out []byte, ops []shard.Op) []byte {
+	return s.appendOutcome(out, &ops[0])
 }
 
 // parseMany parses the groups of RL.MALLOW.
@@ -264,10 +267,10 @@ func inGroup(group int, err error) error {
 	return fmt.Errorf("%s group %d: %s", code, group, text)
 }
 
-func writeMany(_ *session, out []byte, ops []shard.Op) []byte {
+func writeMany(s *session, out []byte, ops []shard.Op) []byte {
 	out = redcon.AppendArray(out, len(ops))
 	for i := range ops {
-		out = appendOutcome(out, &ops[i])
+		out = s.appendOutcome(out, &ops[i])
 	}
 	return out
 }

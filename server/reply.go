@@ -57,6 +57,40 @@ func appendText(out []byte, proto int, text string) []byte {
 	return redcon.AppendBulkString(out, text)
 }
 
+// appendError writes an error, which is one line of ASCII whatever its text holds.
+func appendError(out []byte, text string) []byte {
+	out = append(out, '-')
+	for _, r := range text {
+		if r < ' ' || r > '~' {
+			r = '?'
+		}
+		out = append(out, byte(r))
+	}
+	return append(out, "\r\n"...)
+}
+
+// appendNilArray writes nil where an array is expected.
+func appendNilArray(out []byte, proto int) []byte {
+	if proto == resp3 {
+		return append(out, "_\r\n"...)
+	}
+	return append(out, "*-1\r\n"...)
+}
+
+// appendStrings writes an array of bulk strings.
+func appendStrings(out []byte, list []string) []byte {
+	out = redcon.AppendArray(out, len(list))
+	for _, text := range list {
+		out = redcon.AppendBulkString(out, text)
+	}
+	return out
+}
+
+// appendField writes a field of a map whose value is text.
+func appendField(out []byte, field, text string) []byte {
+	return redcon.AppendBulkString(redcon.AppendBulkString(out, field), text)
+}
+
 // appendPair writes a field of a map whose value is a number.
 func appendPair(out []byte, field string, n int64) []byte {
 	return redcon.AppendInt(redcon.AppendBulkString(out, field), n)
@@ -100,9 +134,12 @@ func appendDigits(out []byte, n uint64) []byte {
 const errFull = "OOM no room for a new key, and none may be thrown away; this call was not decided"
 
 // appendOutcome writes the decision of an operation, or why there is none.
-func appendOutcome(out []byte, op *shard.Op) []byte {
+func (s *session) appendOutcome(out []byte, op *shard.Op) []byte {
 	if op.Full {
-		return redcon.AppendError(out, errFull)
+		return appendError(out, errFull)
+	}
+	if op.Unsaved {
+		return appendError(out, s.server.unsaved())
 	}
 	return appendDecision(out, &op.Decision)
 }

@@ -18,16 +18,27 @@ import (
 	"sluice/shard"
 )
 
-// nanosPerMilli turns the instants of the shards into what replies tell.
-const nanosPerMilli = 1_000_000
+// These turn the instants of the shards into what replies tell.
+const (
+	nanosPerMicro  = 1_000
+	nanosPerMilli  = 1_000_000
+	nanosPerSecond = 1_000_000_000
+)
 
 const (
+	// CloseGrace is how long Close waits for peers to take their replies.
+	CloseGrace = 5 * time.Second
+
 	acceptPauseMin = 5 * time.Millisecond
 	acceptPauseMax = time.Second
 )
 
-// Clock is the server's time, in nanoseconds since 1970.
-type Clock interface{ Now() uint64 }
+// Clock is the server's time, in nanoseconds since 1970, and by how many
+// nanoseconds the wall clock is ahead of it.
+type Clock interface {
+	Now() uint64
+	Offset() int64
+}
 
 // TestClock is a clock that commands may set.
 type TestClock interface {
@@ -46,6 +57,8 @@ type Options struct {
 	Random      rand.Source // for RANDOMKEY and ids
 	Logger      *slog.Logger
 	Settings    map[string]string // what CONFIG GET tells, besides the server's own
+	Keeper      Keeper            // nil: nothing is kept
+	Shutdown    func()            // ends the server and does not wait for it; nil: SHUTDOWN is refused
 }
 
 // Server is a running server. Serve it on one or more listeners, then Close it.
@@ -59,6 +72,9 @@ type Server struct {
 	settings    map[string]string
 	startedAt   uint64
 	runID       string
+	keeper      Keeper
+	shutdown    func()
+	loading     atomic.Pointer[Loading]
 
 	works  *sync.Pool
 	stats  stats
@@ -80,6 +96,7 @@ func New(o Options) *Server {
 	s := &Server{
 		version: o.Version, shards: o.Shards, clock: o.Clock, testClock: o.TestClock,
 		logLimitMax: o.LogLimitMax, log: o.Logger, settings: o.Settings,
+		keeper: o.Keeper, shutdown: o.Shutdown,
 		startedAt: o.Clock.Now(),
 		works:     newWorkPool(o.Shards.Len()),
 		random:    rand.New(o.Random),
@@ -101,6 +118,9 @@ var ErrClosed = errors.New("server closed")
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	s.listeners[l] = struct{}{}
+	if s.ending.Load() {
+		l.Close()
+	}
 	s.mu.Unlock()
 	pause := acceptPauseMin
 	for {
@@ -129,10 +149,14 @@ func (s *Server) Serve(l net.Listener) error {
 // open starts a session on a connection.
 func (s *Server) open(conn net.Conn) {
 	c := &session{server: s, conn: conn, id: s.ids.Add(1), proto: resp2}
-	s.stats.connections.Add(1)
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending.Load() {
+		conn.Close()
+		return
+	}
+	s.stats.connections.Add(1)
 	s.sessions[c] = struct{}{}
-	s.mu.Unlock()
 	s.group.Go(func() {
 		c.serve()
 		conn.Close()
@@ -143,18 +167,40 @@ func (s *Server) open(conn net.Conn) {
 }
 
 // Close ends the server: no new connections, and every session ends after the
-// commands that it has read. It returns when all are gone.
+// commands that it has read. A peer that does not take its replies is waited for
+// no longer than CloseGrace. Close returns when all sessions are gone.
 func (s *Server) Close() {
-	s.ending.Store(true)
+	past := time.Unix(1, 0)
 	s.mu.Lock()
+	s.ending.Store(true)
 	for l := range s.listeners {
 		l.Close()
 	}
 	for c := range s.sessions {
-		c.conn.SetReadDeadline(time.Unix(1, 0))
+		c.conn.SetReadDeadline(past)
 	}
 	s.mu.Unlock()
+	impatient := time.AfterFunc(CloseGrace, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for c := range s.sessions {
+			c.conn.SetDeadline(past)
+		}
+	})
+	defer impatient.Stop()
 	s.group.Wait()
+}
+
+// port is the first TCP port that is listened on, 0 if there is none.
+func (s *Server) port() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.listeners {
+		if a, ok := l.Addr().(*net.TCPAddr); ok {
+			return a.Port
+		}
+	}
+	return 0
 }
 
 // connected is the number of sessions.
@@ -169,13 +215,4 @@ func (s *Server) roll() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.random.Uint64()
-}
-
-// keys is the number of keys on all shards, as of now.
-func (s *Server) keys() (n int) {
-	s.shards.Each(func(_ int, c *shard.Core, now uint64) {
-		c.Settle(now)
-		n += c.Len()
-	})
-	return n
 }

@@ -18,8 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tidwall/redcon"
-
 	"sluice/algorithms"
 	"sluice/shard"
 )
@@ -47,7 +45,9 @@ type session struct {
 	reader reader
 	memo   memo
 	*work
-	closing bool
+	restraint restraint // what holds commands back, as of the last read
+	held      bool      // something does
+	closing   bool
 }
 
 // client is what a peer says about itself.
@@ -99,6 +99,7 @@ func (s *session) serve() {
 // when the connection cannot be written to.
 func (s *session) handle() bool {
 	s.work = s.server.works.Get().(*work)
+	s.restraint, s.held = s.server.restrained()
 	ok := s.parse() && s.flush() && s.write()
 	s.release()
 	s.compact()
@@ -119,10 +120,10 @@ func (s *session) release() {
 // when the connection cannot be written to.
 func (s *session) parse() bool {
 	for s.from < s.to && !s.closing {
-		if len(s.batch.Ops) >= shard.BatchOpsMax && !s.flush() {
+		if max(len(s.batch.Ops), len(s.pending)) >= shard.BatchOpsMax && !s.flush() {
 			return false
 		}
-		if s.reader.at == 0 && s.memo.repeat(s) {
+		if s.reader.at == 0 && !s.held && s.memo.repeat(s) {
 			continue
 		}
 		n, args, err := s.reader.next(s.in[s.from:s.to])
@@ -152,12 +153,23 @@ func (s *session) command(args [][]byte, raw []byte) bool {
 		s.fail(err.Error())
 		return true
 	}
+	if s.held {
+		if err := s.restraint.check(c); err != nil {
+			s.fail(err.Error())
+			return true
+		}
+	}
 	if c.run != nil {
 		if !s.flush() {
 			return false
 		}
-		s.out = c.run(s, s.out, args)
-		return true
+		out, err := c.run(s, s.out, args)
+		if err != nil {
+			s.fail(err.Error())
+			return true
+		}
+		s.out = out
+		return len(s.out) < OutBytesMax || s.write()
 	}
 	first := len(s.batch.Ops)
 	if err := c.parse(s, args); err != nil {
@@ -173,7 +185,7 @@ func (s *session) command(args [][]byte, raw []byte) bool {
 // fail makes an error the reply of the command that is being parsed.
 func (s *session) fail(text string) {
 	s.server.stats.errors.Add(1)
-	s.pending = append(s.pending, pending{reply: redcon.AppendError(nil, text)})
+	s.pending = append(s.pending, pending{reply: appendError(nil, text)})
 }
 
 // flush has the batch done and appends the replies that wait for it. It writes

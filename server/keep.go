@@ -1,0 +1,139 @@
+package server
+
+// What the server has to do with the disk: commands that save, and what commands
+// get while data are loaded or while the journal cannot keep its promise.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/redcon"
+
+	"sluice/internal/keeper"
+)
+
+// Keeper keeps the server's state. The server asks it nothing while it loads.
+type Keeper interface {
+	// Save writes a snapshot and returns when it is there.
+	Save() error
+	// BackgroundSave begins one and returns.
+	BackgroundSave() error
+	// Refusing tells why nothing may be spent at present, nil if it may.
+	Refusing() error
+	Status() keeper.Status
+}
+
+// Loading tells how far the loading of data is. Before it is told anything a
+// server is not loading.
+type Loading struct{ Done, Total int64 }
+
+// SetLoading says that the server loads its data; nil, that it has done so.
+// Meanwhile commands that need them are answered with LOADING.
+func (s *Server) SetLoading(l *Loading) { s.loading.Store(l) }
+
+// restraint is what holds commands back at one moment.
+type restraint struct {
+	loading  *Loading
+	refusing error
+}
+
+// restrained looks at what holds commands back now.
+func (s *Server) restrained() (r restraint, any bool) {
+	if r.loading = s.loading.Load(); r.loading != nil {
+		return r, true
+	}
+	if s.keeper != nil {
+		r.refusing = s.keeper.Refusing()
+	}
+	return r, r.refusing != nil
+}
+
+// check returns the error that a command gets, if it is held back.
+func (r restraint) check(c *Command) error {
+	if r.loading != nil && c.Flags&FlagLoading == 0 {
+		return fmt.Errorf("LOADING Sluice is loading its data, %d of %d bytes", r.loading.Done, r.loading.Total)
+	}
+	if r.refusing != nil && c.Flags&FlagDenyOOM|c.Flags&FlagWrite != 0 && c.Flags&FlagAdmin == 0 {
+		return errUnsaved(r.refusing)
+	}
+	return nil
+}
+
+// errUnsaved is what a command gets that the journal cannot make durable.
+func errUnsaved(cause error) error {
+	return fmt.Errorf("MISCONF the journal cannot be written, so nothing that spends is acknowledged until it can: %w", cause)
+}
+
+// unsaved is the error for an operation whose records did not become durable.
+func (s *Server) unsaved() string {
+	cause := errors.New("the last write or sync failed")
+	if s.keeper != nil {
+		if err := s.keeper.Refusing(); err != nil {
+			cause = err
+		}
+	}
+	return errUnsaved(cause).Error()
+}
+
+var errNothingKept = errors.New(`ERR nothing is kept: the server was started with --dir ""`)
+
+func runSave(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	if s.server.keeper == nil {
+		return nil, errNothingKept
+	}
+	if err := s.server.keeper.Save(); err != nil {
+		return nil, fmt.Errorf("ERR %w", err)
+	}
+	return redcon.AppendOK(out), nil
+}
+
+func runBackgroundSave(s *session, out []byte, args [][]byte) ([]byte, error) {
+	if s.server.keeper == nil {
+		return nil, errNothingKept
+	}
+	if len(args) > 1 && !strings.EqualFold(string(args[1]), "SCHEDULE") {
+		return nil, fmt.Errorf("ERR BGSAVE takes SCHEDULE or nothing, got '%s'", show(args[1]))
+	}
+	if err := s.server.keeper.BackgroundSave(); err != nil {
+		return nil, fmt.Errorf("ERR %w", err)
+	}
+	return redcon.AppendString(out, "Background saving started"), nil
+}
+
+func runLastSave(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	var at uint64
+	if s.server.keeper != nil {
+		at = s.server.keeper.Status().LastSave
+	}
+	return redcon.AppendInt(out, int64(at/(1000*nanosPerMilli))), nil
+}
+
+// runShutdown ends the server, after a snapshot unless NOSAVE says otherwise. It
+// has no reply when it works: the connection is closed.
+func runShutdown(s *session, out []byte, args [][]byte) ([]byte, error) {
+	save := s.server.keeper != nil
+	if len(args) > 1 {
+		switch strings.ToUpper(string(args[1])) {
+		case "NOSAVE":
+			save = false
+		case "SAVE":
+			if s.server.keeper == nil {
+				return nil, errNothingKept
+			}
+		default:
+			return nil, fmt.Errorf("ERR SHUTDOWN takes SAVE, NOSAVE or nothing, got '%s'", show(args[1]))
+		}
+	}
+	if s.server.shutdown == nil {
+		return nil, errors.New("ERR this server cannot be ended by a command")
+	}
+	if save {
+		if err := s.server.keeper.Save(); err != nil {
+			return nil, fmt.Errorf("ERR not ended, because the snapshot failed; SHUTDOWN NOSAVE ends without one: %w", err)
+		}
+	}
+	s.closing = true
+	s.server.shutdown()
+	return out, nil
+}

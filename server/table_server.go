@@ -1,0 +1,120 @@
+package server
+
+// The rows of the commands about the server: what it knows, how it is, and all
+// keys at once.
+
+var serverCommands = []*Command{
+	{
+		Name: "TIME", Group: "server", Since: "0.1.0", Complexity: "O(1)",
+		Summary: "Tells the server's time.",
+		Details: "It is the time that decisions are made by; RL.CLOCK GET tells the same in milliseconds.",
+		Arity:   1, Flags: always,
+		Reply:    "Array of two bulk strings: seconds since 1970, and microseconds of the second.",
+		run:      runTime,
+		Examples: []Example{{"TIME", "1) \"1800000000\"\n2) \"0\""}},
+	},
+	{
+		Name: "DBSIZE", Group: "server", Since: "0.1.0", Complexity: "O(N), N keys that have come due and were not freed yet",
+		Summary: "Counts the keys.",
+		Details: "A fresh key does not exist. In a shard with more than two thousand keys, those that became fresh within the last millisecond may be counted still.",
+		Arity:   1, Flags: FlagReadonly | FlagFast,
+		Reply:    "Integer: how many keys there are.",
+		run:      runDBSize,
+		Examples: []Example{used10, {"DBSIZE", "(integer) 1"}, {"RL.CLOCK ADVANCE 1s", "OK"}, {"DBSIZE", "(integer) 0"}},
+	},
+	flushes("FLUSHDB"),
+	flushes("FLUSHALL"),
+	{
+		Name: "INFO", Group: "server", Since: "0.1.0", Complexity: "O(N), N keys that have come due and were not freed yet",
+		Summary: "Tells how the server is.",
+		Details: "The sections are server, clients, memory, persistence, stats, replication and keyspace; default, all and everything are all of them.",
+		Arity:   -1, Flags: FlagLoading | FlagStale,
+		Args:     []Arg{{Name: "section", Optional: true, Multiple: true}},
+		Reply:    "Verbatim string (RESP2: bulk string) of lines `field:value`, a title before each section.",
+		run:      runInfo,
+		Examples: []Example{{"INFO replication", "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"}},
+	},
+	{
+		Name: "CONFIG", Group: "server", Since: "0.1.0", Complexity: "Depends on the subcommand.",
+		Summary: "Tells settings.",
+		Arity:   -2,
+		Sub: []*Command{{
+			Name: "CONFIG GET", Since: "0.1.0", Complexity: "O(N), N settings", Arity: -3, Flags: FlagAdmin | FlagLoading | FlagStale,
+			Summary: "Tells the settings whose names match a pattern.",
+			Details: "Patterns are those of KEYS, in any case.",
+			Args:    []Arg{{Name: "parameter", Type: "pattern", Multiple: true}},
+			Reply:   "Map: names and values.", run: runConfigGet,
+			Examples: []Example{{"CONFIG GET save append*", "1) \"appendonly\"\n2) \"no\"\n3) \"save\"\n4) \"\""}},
+		}},
+		Refusals: []Refusal{{"CONFIG SET save ''", "ERR unknown subcommand 'SET'. Try CONFIG HELP."}},
+	},
+	{
+		Name: "COMMAND", Group: "server", Since: "0.1.0", Complexity: "O(N), N commands",
+		Summary: "Tells what commands there are.",
+		Details: "Names and shapes are those of Redis 7.",
+		Arity:   -1, Flags: FlagLoading | FlagStale,
+		Reply: "Array with an entry for each command: name, arity, flags, first key, last key, step, categories, tips, key specifications, subcommands.",
+		run:   runCommand,
+		Sub: []*Command{
+			{
+				Name: "COMMAND COUNT", Since: "0.1.0", Complexity: "O(1)", Arity: 2, Flags: FlagFast | FlagLoading | FlagStale,
+				Summary: "Counts the commands.", Reply: "Integer.", run: runCommandCount,
+			},
+			{
+				Name: "COMMAND DOCS", Since: "0.1.0", Complexity: "O(N), N commands", Arity: -2, Flags: FlagLoading | FlagStale,
+				Summary: "Tells the documentation of commands, which redis-cli shows as hints and help.",
+				Args:    []Arg{{Name: "command-name", Optional: true, Multiple: true}},
+				Reply:   "Map: names and maps with summary, since, group, complexity, arguments, subcommands.", run: runCommandDocs,
+				Examples: []Example{{"COMMAND DOCS dbsize nosuch", "1) \"dbsize\"\n2) 1) \"summary\"\n   2) \"Counts the keys.\"\n   3) \"since\"\n   4) \"0.1.0\"\n   5) \"group\"\n   6) \"server\"\n   7) \"complexity\"\n   8) \"O(N), N keys that have come due and were not freed yet\""}},
+			},
+			{
+				Name: "COMMAND INFO", Since: "0.1.0", Complexity: "O(N), N commands", Arity: -2, Flags: FlagLoading | FlagStale,
+				Summary: "Tells the entries of commands.",
+				Args:    []Arg{{Name: "command-name", Optional: true, Multiple: true}},
+				Reply:   "Array of entries as COMMAND has them; nil for a command that there is not.", run: runCommandInfo,
+				Examples: []Example{{"COMMAND INFO nosuch", "1) (nil)"}},
+			},
+			{
+				Name: "COMMAND LIST", Since: "0.1.0", Complexity: "O(N), N commands", Arity: -2, Flags: FlagLoading | FlagStale,
+				Summary: "Lists the names of the commands and subcommands.",
+				Args: []Arg{{Name: "filterby", Type: "oneof", Token: "FILTERBY", Optional: true, Args: []Arg{
+					{Name: "module-name", Token: "MODULE"}, {Name: "category", Token: "ACLCAT"}, {Name: "pattern", Type: "pattern", Token: "PATTERN"},
+				}}},
+				Reply: "Array of names.", run: runCommandList,
+				Examples: []Example{{"COMMAND LIST FILTERBY PATTERN *expire*", "1) \"expiretime\"\n2) \"pexpiretime\""}},
+				Refusals: []Refusal{{"COMMAND LIST FILTERBY NAME x", "ERR syntax error, a filter is FILTERBY MODULE name, FILTERBY ACLCAT category or FILTERBY PATTERN pattern"}},
+			},
+			{
+				Name: "COMMAND GETKEYS", Since: "0.1.0", Complexity: "O(N), N arguments", Arity: -3, Flags: FlagLoading | FlagStale,
+				Summary: "Tells which arguments of a command are keys.",
+				Args:    []Arg{{Name: "command"}, {Name: "arg", Optional: true, Multiple: true}},
+				Reply:   "Array of the keys.", run: runCommandGetKeys,
+				Examples: []Example{
+					{"COMMAND GETKEYS DEL a b", "1) \"a\"\n2) \"b\""},
+					{"COMMAND GETKEYS RL.MALLOW a gcra 1 1s 1 b @pro 1", "1) \"a\"\n2) \"b\""},
+				},
+				Refusals: []Refusal{
+					{"COMMAND GETKEYS PING", "ERR The command has no key arguments"},
+					{"COMMAND GETKEYS NOSUCH a", "ERR Invalid command specified, there is no command 'NOSUCH'"},
+				},
+			},
+		},
+	},
+}
+
+// flushes makes the row of FLUSHDB or FLUSHALL.
+func flushes(name string) *Command {
+	return &Command{
+		Name: name, Group: "server", Since: "0.1.0", Complexity: "O(1)",
+		Summary: "Makes every key fresh.",
+		Details: "There is one key space, so FLUSHDB and FLUSHALL are the same; so are ASYNC and SYNC.",
+		Arity:   -1, Flags: FlagWrite,
+		Args: []Arg{{Name: "mode", Type: "oneof", Optional: true, Args: []Arg{
+			{Name: "async", Type: "pure-token", Token: "ASYNC"}, {Name: "sync", Type: "pure-token", Token: "SYNC"},
+		}}},
+		Reply:    "Simple string OK.",
+		run:      runFlush,
+		Examples: []Example{used10, {name, "OK"}, {"EXISTS user:42", "(integer) 0"}},
+		Refusals: []Refusal{{name + " NOW", "ERR syntax error, it must be ASYNC or SYNC, got 'NOW'"}},
+	}
+}
