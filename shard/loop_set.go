@@ -93,6 +93,13 @@ func (set *Set) On(n int, f func(c *Core, now uint64)) error {
 	return <-done
 }
 
+// Bound sets how large all cores together may grow; each gets an equal part.
+func (set *Set) Bound(b Bounds) {
+	n := len(set.shards)
+	part := Bounds{KeysMax: (b.KeysMax + n - 1) / n, BytesMax: b.BytesMax / n, EvictSoonest: b.EvictSoonest}
+	set.Each(func(_ int, c *Core, _ uint64) { c.Bound(part) })
+}
+
 // Journal begins to hand changes to a journal: with everyPart before they are
 // answered, else within FlushInterval. Call it before any batch runs.
 func (set *Set) Journal(j Journal, everyPart bool) {

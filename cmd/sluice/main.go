@@ -18,8 +18,11 @@ const (
 	exitUsage = 2 // a flag or argument was wrong
 )
 
-// usageError is an error in how the program was called.
-type usageError struct{ error }
+// faultError is an error at run time. Every other error is about how the program
+// was called: what cobra finds wrong has no type of ours.
+type faultError struct{ error }
+
+func (e faultError) Unwrap() error { return e.error }
 
 func main() {
 	root := &cobra.Command{
@@ -30,17 +33,15 @@ func main() {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
+		return fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())
 	})
-	root.AddCommand(serveCommand(), versionCommand())
+	root.AddCommand(serveCommand(), dataCommand(), versionCommand())
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "sluice: "+err.Error())
 		os.Exit(status(err))
 	}
 }
 
-// status is the exit status for an error. What cobra finds wrong before a
-// command runs has no type of ours, and is always about usage.
 func status(err error) int {
 	var fault faultError
 	if errors.As(err, &fault) {
@@ -48,9 +49,3 @@ func status(err error) int {
 	}
 	return exitUsage
 }
-
-// faultError is an error at run time.
-type faultError struct{ error }
-
-func (e faultError) Unwrap() error { return e.error }
-func (e usageError) Unwrap() error { return e.error }

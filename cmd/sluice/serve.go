@@ -1,137 +1,129 @@
 package main
 
-// sluice serve: the server, from its flags to its end.
+// sluice serve: its flags, and what is wrong with them. run.go starts and ends
+// the server that they describe.
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
-	"os"
-	"os/signal"
 	"runtime"
-	"strconv"
-	"syscall"
+	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"sluice/algorithms"
 	"sluice/internal/clock"
-	"sluice/server"
-	"sluice/shard"
+	"sluice/persistence"
 )
 
-// ShardsMax is how many shards a server can have.
-const ShardsMax = 256
+const (
+	// ShardsMax is how many shards a server can have.
+	ShardsMax = 256
+	// MemoryMinBytes is the least that --max-memory may be.
+	MemoryMinBytes = 16 << 20
+)
 
+// serveFlags are the flags as they were given.
 type serveFlags struct {
-	listen    string
-	shards    int
-	testClock bool
-	logLevel  string
-	dir       string
+	listen     string
+	shards     int
+	testClock  bool
+	behind     bool
+	logLevel   string
+	logMax     uint64
+	dir        string
+	journal    string
+	every      time.Duration
+	journalMax string
+	onError    string
+	maxMemory  string
+	maxKeys    int
+	onFull     string
+
+	// What check makes of them.
+	level        slog.Level
+	mode         persistence.Mode
+	journalBytes int64
+	memoryBytes  int64
 }
 
 func serveCommand() *cobra.Command {
 	f := &serveFlags{}
 	c := &cobra.Command{
-		Use:     "serve",
-		Short:   "Run the server",
-		Example: "  sluice serve --listen 127.0.0.1:6380",
-		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return f.run() },
+		Use:   "serve",
+		Short: "Run the server",
+		Example: "  sluice serve\n" +
+			"  sluice serve --listen 127.0.0.1:6380 --dir /var/lib/sluice --journal always",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return f.run()
+		},
 	}
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:6380", "address to listen on, HOST:PORT")
-	c.Flags().IntVar(&f.shards, "shards", runtime.GOMAXPROCS(0), "number of shards")
-	c.Flags().BoolVar(&f.testClock, "test-clock", false, "a clock that stands still at 2027-01-15T08:00:00Z until RL.CLOCK sets it; for tests and examples")
-	c.Flags().StringVar(&f.logLevel, "log-level", "info", "what is logged at least: debug, info, warn or error")
-	c.Flags().StringVar(&f.dir, "dir", "", `where state is kept; only "" (nowhere) so far`)
+	flags := c.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:6380", "`address` to listen on, HOST:PORT")
+	flags.IntVar(&f.shards, "shards", runtime.GOMAXPROCS(0), "`number` of shards")
+	flags.StringVar(&f.dir, "dir", "./sluice-data", "`directory` that state is kept in; \"\" keeps nothing")
+	flags.StringVar(&f.journal, "journal", "everysec", "when changes are durable: always (before the reply), everysec, os, or off (snapshots only)")
+	flags.DurationVar(&f.every, "snapshot-every", 5*time.Minute, "`time` between snapshots while there are changes; 0 for none")
+	flags.StringVar(&f.journalMax, "snapshot-journal-bytes", "256MiB", "`size` of the journal that makes a snapshot due; 0 for none")
+	flags.StringVar(&f.onError, "on-disk-error", "serve", "what spending commands get while the journal cannot be written: serve or refuse; under --journal always it is refuse")
+	flags.StringVar(&f.maxMemory, "max-memory", "75%", "`size` that the table of keys may take, or a share of the machine or its cgroup")
+	flags.IntVar(&f.maxKeys, "max-keys", 0, "`number` of keys there may be; 0 for no bound")
+	flags.StringVar(&f.onFull, "on-full", "refuse", "what happens to a new key without room: refuse, or evict-soonest (of the others)")
+	flags.Uint64Var(&f.logMax, "sliding-log-max", algorithms.LogLimitMaxDefault, "largest `limit` of a sliding_log, which keeps every call")
+	flags.BoolVar(&f.behind, clock.AllowBehindFlag, false, "start although the clock is more than a day behind what is on disk")
+	flags.BoolVar(&f.testClock, "test-clock", false, "a clock that stands still at 2027-01-15T08:00:00Z until RL.CLOCK sets it; for tests and examples")
+	flags.StringVar(&f.logLevel, "log-level", "info", "what is logged at least: debug, info, warn or error")
 	return c
 }
 
-// check says what is wrong with the flags, and what would be right.
-func (f *serveFlags) check() (level slog.Level, err error) {
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return level, fmt.Errorf("--log-level must be debug, info, warn or error, got %q", f.logLevel)
+// check reads the flags, and says what is wrong with them and what would be
+// right.
+func (f *serveFlags) check() (err error) {
+	if err := f.level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return fmt.Errorf("--log-level must be debug, info, warn or error, got %q", f.logLevel)
 	}
 	if f.shards < 1 || f.shards > ShardsMax {
-		return level, fmt.Errorf("--shards must be from 1 to %d, got %d", ShardsMax, f.shards)
-	}
-	if f.dir != "" {
-		return level, fmt.Errorf(`--dir must be "" because state is only kept in memory so far, got %q`, f.dir)
+		return fmt.Errorf("--shards must be from 1 to %d, got %d", ShardsMax, f.shards)
 	}
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return level, fmt.Errorf("--listen must be HOST:PORT such as 127.0.0.1:6380, got %q", f.listen)
+		return fmt.Errorf("--listen must be HOST:PORT such as 127.0.0.1:6380, got %q", f.listen)
 	}
-	return level, nil
+	if f.mode, err = persistence.ParseMode(f.journal); err != nil {
+		return fmt.Errorf("--journal: %w", err)
+	}
+	if f.every < 0 {
+		return fmt.Errorf("--snapshot-every must be 0 or a duration such as 5m, got %v", f.every)
+	}
+	if f.onError != "serve" && f.onError != "refuse" {
+		return fmt.Errorf("--on-disk-error must be serve or refuse, got %q", f.onError)
+	}
+	if f.onFull != "refuse" && f.onFull != "evict-soonest" {
+		return fmt.Errorf("--on-full must be refuse or evict-soonest, got %q", f.onFull)
+	}
+	if f.maxKeys < 0 {
+		return fmt.Errorf("--max-keys must be 0 or more, got %d", f.maxKeys)
+	}
+	if f.logMax < 1 || f.logMax > algorithms.UnitsMax {
+		return fmt.Errorf("--sliding-log-max must be from 1 to %d, got %d", uint64(algorithms.UnitsMax), f.logMax)
+	}
+	if f.journalBytes, err = size(f.journalMax); err != nil {
+		return fmt.Errorf("--snapshot-journal-bytes must be a size such as 256MiB, got %q", f.journalMax)
+	}
+	f.memoryBytes, err = memory(f.maxMemory)
+	return err
 }
 
-func (f *serveFlags) run() error {
-	level, err := f.check()
-	if err != nil {
-		return usageError{err}
+// size reads a number of bytes with a unit: 256MiB, 1GB, 4096.
+func size(text string) (int64, error) {
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > 1<<62 {
+		return 0, fmt.Errorf("%q is not a size", text)
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	options := server.Options{
-		Version: version,
-		Random:  rand.NewPCG(rand.Uint64(), rand.Uint64()),
-		Logger:  log,
-	}
-	if f.testClock {
-		still := clock.NewTest()
-		options.Clock, options.TestClock = still, still
-	} else {
-		source, err := clock.NewOS()
-		if err != nil {
-			return faultError{err}
-		}
-		if options.Clock, err = clock.NewServer(source, 0); err != nil {
-			return faultError{err}
-		}
-	}
-	listener, err := listen(f.listen)
-	if err != nil {
-		return faultError{err}
-	}
-	options.Shards = shard.NewSet(f.shards, options.Clock)
-	defer options.Shards.Close()
-	return serveUntilSignal(server.New(options), listener, log, f.shards)
-}
-
-// listen opens the port, and says what to do where it cannot.
-func listen(address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use; stop the program that listens there, or choose another address with --listen", address)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
-	}
-	return l, nil
-}
-
-// serveUntilSignal serves until SIGINT or SIGTERM, then ends in order.
-func serveUntilSignal(s *server.Server, l net.Listener, log *slog.Logger, shards int) error {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	failed := make(chan error, 1)
-	go func() { failed <- s.Serve(l) }()
-	log.Info("ready", "version", version, "listen", l.Addr().String(), "shards", shards, "pid", os.Getpid())
-	fmt.Printf("Sluice is ready. Try:  redis-cli -p %s RL.ALLOW user:42 token_bucket 10 1s 1\n", port(l))
-	select {
-	case err := <-failed:
-		return faultError{err}
-	case sig := <-signals:
-		log.Info("ending", "signal", sig.String())
-	}
-	s.Close()
-	log.Info("ended")
-	return nil
-}
-
-func port(l net.Listener) string {
-	if a, ok := l.Addr().(*net.TCPAddr); ok {
-		return strconv.Itoa(a.Port)
-	}
-	return l.Addr().String()
+	return int64(n), nil
 }

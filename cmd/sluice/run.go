@@ -1,0 +1,228 @@
+package main
+
+// A server from its start to its end: the parts are made in the order in which
+// they need each other, and ended in the opposite one.
+//
+//	clock ─ directory ─ port ─ shards ─ server, answering LOADING ─ load ─ journal ─ ready
+//
+// SIGTERM, SIGINT and SHUTDOWN end it: connections finish what they have sent,
+// the journal is handed what it is owed, and the directory is let go. A second
+// signal ends the process at once.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"sluice/internal/clock"
+	"sluice/internal/keeper"
+	"sluice/persistence"
+	"sluice/server"
+	"sluice/shard"
+)
+
+// timekeeper is the server's clock, or the test clock.
+type timekeeper struct {
+	server.Clock
+	elapsed  func() time.Duration
+	recorded func(last uint64) error
+	test     server.TestClock
+}
+
+func (f *serveFlags) clock() (*timekeeper, error) {
+	source, err := clock.NewOS()
+	if err != nil {
+		return nil, err
+	}
+	t := &timekeeper{elapsed: func() time.Duration { return time.Duration(source.Boot()) }}
+	if f.testClock {
+		still := clock.NewTest()
+		t.Clock, t.test = still, still
+		t.recorded = func(last uint64) error { return still.Set(max(last, still.Now()) / 1e6) }
+		return t, nil
+	}
+	var options []clock.Option
+	if f.behind {
+		options = append(options, clock.AllowBehind())
+	}
+	real, err := clock.NewServer(source, 0, options...)
+	if err != nil {
+		return nil, err
+	}
+	t.Clock, t.recorded = real, real.Recorded
+	return t, nil
+}
+
+// open locks the directory, if there is to be one.
+func (f *serveFlags) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, error) {
+	if f.dir == "" {
+		return nil, nil
+	}
+	k, err := keeper.Open(keeper.Options{
+		FS: persistence.OS{}, Dir: f.dir, Mode: f.mode, Address: f.listen,
+		SnapshotEvery: f.every, SnapshotJournalBytes: f.journalBytes,
+		Refuse:  f.onError == "refuse",
+		Elapsed: t.elapsed, TagHash: server.TagHash, Log: log,
+	})
+	var locked *persistence.LockedError
+	if errors.As(err, &locked) {
+		return nil, fmt.Errorf("%w; stop that server, or choose another directory with --dir", err)
+	}
+	return k, err
+}
+
+func (f *serveFlags) run() error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: f.level}))
+	t, err := f.clock()
+	if err != nil {
+		return faultError{err}
+	}
+	kept, err := f.open(t, log)
+	if err != nil {
+		return faultError{err}
+	}
+	listener, err := listen(f.listen)
+	if err != nil {
+		return faultError{errors.Join(err, closeUnused(kept))}
+	}
+	set := shard.NewSet(f.shards, t)
+	defer set.Close()
+	set.Bound(shard.Bounds{KeysMax: f.maxKeys, BytesMax: int(f.memoryBytes), EvictSoonest: f.onFull == "evict-soonest"})
+
+	end := make(chan struct{}, 1)
+	options := server.Options{
+		Version: version, Shards: set, Clock: t, TestClock: t.test, LogLimitMax: f.logMax,
+		Random: randomSource(), Logger: log,
+		Shutdown: func() {
+			select {
+			case end <- struct{}{}:
+			default:
+			}
+		},
+	}
+	if kept != nil {
+		options.Keeper = kept
+	}
+	return f.serve(server.New(options), listener, t, kept, set, end, log)
+}
+
+// randomSource is a source that nobody can guess; nothing depends on its seed.
+func randomSource() rand.Source {
+	seed := rand.Uint64()
+	return rand.NewPCG(seed, seed>>32)
+}
+
+func closeUnused(k *keeper.Keeper) error {
+	if k == nil {
+		return nil
+	}
+	return k.Close(false)
+}
+
+// serve loads, serves until there is a reason to end, and ends in order.
+func (f *serveFlags) serve(s *server.Server, l net.Listener, t *timekeeper, kept *keeper.Keeper, set *shard.Set, end chan struct{}, log *slog.Logger) error {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	failed := make(chan error, 1)
+	if kept != nil {
+		s.SetLoading(&server.Loading{})
+	}
+	go func() { failed <- s.Serve(l) }()
+	if err := load(s, t, kept, set, log); err != nil {
+		s.Close()
+		return faultError{errors.Join(err, closeUnused(kept))}
+	}
+	log.Info("ready", "version", version, "listen", l.Addr().String(), "shards", f.shards, "dir", f.dir, "journal", f.journal, "pid", os.Getpid())
+	invite(os.Stdout, l)
+
+	var err error
+	snapshot := kept != nil && f.mode == persistence.Off
+	select {
+	case err = <-failed:
+	case sig := <-signals:
+		log.Info("ending", "signal", sig.String())
+	case <-end:
+		log.Info("ending", "command", "SHUTDOWN")
+		snapshot = false // the command has written one, or was told not to
+	}
+	go func() {
+		<-signals
+		log.Error("ended by a second signal before everything was written")
+		os.Exit(exitFault)
+	}()
+	s.Close()
+	if kept != nil {
+		err = errors.Join(err, kept.Close(snapshot))
+	}
+	if err != nil {
+		return faultError{err}
+	}
+	log.Info("ended")
+	return nil
+}
+
+// load brings back what is on disk, and begins to keep what changes.
+func load(s *server.Server, t *timekeeper, kept *keeper.Keeper, set *shard.Set, log *slog.Logger) error {
+	if kept == nil {
+		return nil
+	}
+	began := t.elapsed()
+	told := began
+	recovery, err := kept.Load(set, t, func(done, total int64) {
+		s.SetLoading(&server.Loading{Done: done, Total: total})
+		if now := t.elapsed(); now-told > time.Second {
+			told = now
+			log.Info("loading", "bytes", done, "of", total)
+		}
+	})
+	if err != nil {
+		return loadError(err)
+	}
+	if err := t.recorded(recovery.LastTime); err != nil {
+		return err
+	}
+	log.Info("loaded", "records", recovery.SnapshotRecords+recovery.JournalRecords, "snapshot", recovery.Snapshot,
+		"generations", recovery.Generations, "took", (t.elapsed() - began).Round(time.Microsecond))
+	kept.Start()
+	s.SetLoading(nil)
+	return nil
+}
+
+// loadError says what can be done about damage.
+func loadError(err error) error {
+	var damage *persistence.DamageError
+	var missing *persistence.MissingError
+	if errors.As(err, &damage) || errors.As(err, &missing) {
+		return fmt.Errorf("%w; nothing was changed: `sluice data check DIR` reports, `sluice data repair DIR` mends and keeps the damaged file", err)
+	}
+	return err
+}
+
+// listen opens the port, and says what to do where it cannot.
+func listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use; stop the program that listens there, or choose another address with --listen", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
+	}
+	return l, nil
+}
+
+// invite tells a person what to type.
+func invite(w io.Writer, l net.Listener) {
+	port := l.Addr().String()
+	if a, ok := l.Addr().(*net.TCPAddr); ok {
+		port = strconv.Itoa(a.Port)
+	}
+	fmt.Fprintf(w, "Sluice is ready. Try:  redis-cli -p %s RL.ALLOW user:42 token_bucket 10 1s 1\n", port)
+}
