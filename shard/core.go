@@ -23,6 +23,8 @@ type Core struct {
 	stats  Stats
 	bounds Bounds
 	ledger ledger
+
+	unverified int // operations since verify last walked over everything
 }
 
 // Stats counts what a core has done. A batch's work is counted when it is done.
@@ -87,6 +89,9 @@ func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 		case Look:
 			c.look(now, op)
 		}
+	}
+	if invariants {
+		c.verified(len(part))
 	}
 }
 

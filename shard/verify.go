@@ -1,0 +1,316 @@
+package shard
+
+// What must hold of a core between two operations, in one walk over all of it.
+// Tests ask for it when they like. With -tags invariants a core walks itself,
+// once for as many operations as it has entries, so that it costs each of them
+// about the same, and a core that is broken panics.
+//
+// Every structure is seen twice, from the entries that it serves and from what it
+// keeps of its own: all that is in use is named by exactly one live entry, and
+// all that is not stands in a free list exactly once.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+
+	"sluice/algorithms"
+)
+
+// verified walks over a core that has done n operations more, if it is due, and
+// panics where something does not hold.
+func (c *Core) verified(n int) {
+	if c.unverified += n; c.unverified < c.Len() {
+		return
+	}
+	c.unverified = 0
+	if err := c.verify(); err != nil {
+		panic(err)
+	}
+}
+
+// verify returns the first thing that does not hold.
+func (c *Core) verify() error {
+	for _, part := range []func() error{
+		c.verifySlab, c.verifyIndex, c.verifyKeys, c.verifyLimits, c.verifyLogs, c.verifyWheel, c.verifyLedger,
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// live ranges over the entries that are in use.
+func (c *Core) live() iter.Seq2[slot, *entry] {
+	return func(yield func(slot, *entry) bool) {
+		for i := slot(1); i < c.slab.next; i++ {
+			if e := c.slab.at(i); e.limit != 0 && !yield(i, e) {
+				return
+			}
+		}
+	}
+}
+
+// verifySlab: a slot is live or in the free list, and not twice.
+func (c *Core) verifySlab() error {
+	s := &c.slab
+	used, unused := 0, 0
+	for i, e := range c.live() {
+		used++
+		if l := c.limits.at(e.limit); e.expiry != algorithms.FreshAt(e.state, l) {
+			return fmt.Errorf("slab: entry %d expires at %d, but its state is fresh at %d", i, e.expiry, algorithms.FreshAt(e.state, l))
+		}
+	}
+	for i := s.free; i != 0; i = s.at(i).next {
+		if i >= s.next || s.at(i).limit != 0 {
+			return fmt.Errorf("slab: entry %d of %d is in the free list and not free", i, s.next)
+		}
+		if unused++; unused > c.Slots() {
+			return fmt.Errorf("slab: the free list has no end")
+		}
+	}
+	if used+unused != c.Slots() || used != c.index.count {
+		return fmt.Errorf("slab: %d entries live and %d free of %d, %d in the index", used, unused, c.Slots(), c.index.count)
+	}
+	if want := (c.Slots() + chunkEntries) / chunkEntries; c.Slots() > 0 && len(s.chunks) != want {
+		return fmt.Errorf("slab: %d chunks for %d entries, want %d", len(s.chunks), c.Slots(), want)
+	}
+	return nil
+}
+
+// verifyIndex: the directory names each segment where its bits say, and there are
+// as many cells as entries.
+func (c *Core) verifyIndex() error {
+	x := &c.index
+	seen := make(map[*segment]bool)
+	cells := 0
+	for at, g := range x.directory {
+		size := 1 << g.depth
+		if size > len(x.directory) || x.directory[at&(size-1)] != g {
+			return fmt.Errorf("index: place %d of %d names a segment of depth %d that is not its own", at, len(x.directory), g.depth)
+		}
+		if seen[g] {
+			continue
+		}
+		seen[g] = true
+		cells += int(g.used)
+		if err := x.verifySegment(g, uint64(at)); err != nil {
+			return err
+		}
+	}
+	if len(seen) != x.segments || cells != x.count {
+		return fmt.Errorf("index: %d segments with %d cells in use, want %d with %d", len(seen), cells, x.segments, x.count)
+	}
+	return nil
+}
+
+// verifySegment: every cell is a live entry's whose hash belongs here, and no
+// probe for it meets an empty cell.
+func (x *index) verifySegment(g *segment, low uint64) error {
+	used := 0
+	for at, cell := range g.cells {
+		if cell == 0 {
+			continue
+		}
+		used++
+		i := cell.slot()
+		if i == 0 || i >= x.entries.next || x.entries.at(i).limit == 0 {
+			return fmt.Errorf("index: a cell of segment %#x names entry %d, which is free", low, i)
+		}
+		hash := x.entries.at(i).hash
+		if hash&(1<<g.depth-1) != low || makeCell(hash, i) != cell {
+			return fmt.Errorf("index: entry %d with hash %#x stands in segment %#x of depth %d as %#x", i, hash, low, g.depth, cell)
+		}
+		for p := home(hash); p != uint(at); p = (p + 1) % segmentCells {
+			if g.cells[p] == 0 {
+				return fmt.Errorf("index: a probe for entry %d ends at cell %d, before cell %d", i, p, at)
+			}
+		}
+	}
+	if used != int(g.used) || used > segmentCellsUsedMax {
+		return fmt.Errorf("index: segment %#x has %d cells in use, told %d", low, used, g.used)
+	}
+	return nil
+}
+
+// verifyKeys: every live entry is found by its key, its block is of the right
+// size, and every block is one entry's or free.
+func (c *Core) verifyKeys() error {
+	var taken [keyClasses][]bool
+	for class := range taken {
+		taken[class] = make([]bool, c.keys.classes[class].next)
+	}
+	take := func(ref keyRef) bool {
+		blocks, i := taken[ref>>keyIndexBits], ref&keyIndexMask
+		if int(i) >= len(blocks) || blocks[i] {
+			return false
+		}
+		blocks[i] = true
+		return true
+	}
+	for i, e := range c.live() {
+		if !take(e.key) {
+			return fmt.Errorf("keys: block %#x of entry %d is another's too, or none", e.key, i)
+		}
+		op := Op{Key: c.keys.get(e.key), hash: e.hash}
+		if found := c.find(&op); found != i || c.hash(op.Key) != e.hash {
+			return fmt.Errorf("keys: looking for %q of entry %d finds entry %d", op.Key, i, found)
+		}
+		if class := blockClass(len(op.Key)); class != int(e.key>>keyIndexBits) {
+			return fmt.Errorf("keys: a key of %d bytes stands in class %d, want %d", len(op.Key), e.key>>keyIndexBits, class)
+		}
+	}
+	return c.keys.verifyFree(taken[:], take)
+}
+
+// verifyFree: what no entry has taken is in the free list of its class.
+func (k *keys) verifyFree(taken [][]bool, take func(keyRef) bool) error {
+	bytes := 0
+	for class := range k.classes {
+		for free := k.classes[class].free; free != 0; {
+			ref := keyRef(class<<keyIndexBits) | keyRef(free-1)
+			if !take(ref) {
+				return fmt.Errorf("keys: block %#x is in the free list and not free", ref)
+			}
+			free = binary.LittleEndian.Uint32(k.block(ref))
+		}
+		for i, in := range taken[class] {
+			if !in {
+				return fmt.Errorf("keys: block %d of class %d is nobody's and not in the free list", i, class)
+			}
+		}
+		for _, page := range k.classes[class].pages {
+			bytes += len(page)
+		}
+	}
+	if bytes != k.bytes() {
+		return fmt.Errorf("keys: %d bytes in pages, told %d", bytes, k.bytes())
+	}
+	return nil
+}
+
+// verifyLimits: uses are counted right, and what is not used is spare.
+func (c *Core) verifyLimits() error {
+	t := &c.limits
+	uses := make([]uint32, len(t.rows))
+	for _, e := range c.live() {
+		uses[e.limit&limitRefMask]++
+	}
+	for _, r := range t.spare {
+		if uses[r] != 0 {
+			return fmt.Errorf("limits: row %d is spare, but used %d times or spare twice", r, uses[r])
+		}
+		uses[r] = spareMark
+	}
+	for r := 1; r < len(t.rows); r++ {
+		switch {
+		case uses[r] == spareMark && t.uses[r] == 0:
+		case uses[r] != t.uses[r] || uses[r] == 0:
+			return fmt.Errorf("limits: row %d is used %d times, told %d", r, uses[r], t.uses[r])
+		case t.find[t.rows[r]] != limitRef(r):
+			return fmt.Errorf("limits: row %d is not found by its limit %v", r, t.rows[r])
+		}
+	}
+	if want := len(t.rows) - 1 - len(t.spare); len(t.find) != want {
+		return fmt.Errorf("limits: %d limits can be found, want %d", len(t.find), want)
+	}
+	return nil
+}
+
+// spareMark is a number of uses that no limit has.
+const spareMark = 1<<32 - 1
+
+// verifyLogs: every log but the first is one entry's or free, and what is free is
+// empty.
+func (c *Core) verifyLogs() error {
+	t := &c.logs
+	taken := make([]bool, len(t.rows))
+	taken[0] = true
+	for i, e := range c.live() {
+		if c.limits.at(e.limit).Algorithm != algorithms.SlidingLog {
+			continue
+		}
+		if n := e.state.C; n >= uint64(len(taken)) || taken[n] || t.at(n).Len() == 0 {
+			return fmt.Errorf("logs: log %d of entry %d is another's too, or empty, or none", n, i)
+		}
+		taken[e.state.C] = true
+	}
+	for _, n := range t.free {
+		if taken[n] {
+			return fmt.Errorf("logs: log %d is in the free list and not free", n)
+		}
+		taken[n] = true
+		if t.at(uint64(n)).Len() != 0 {
+			return fmt.Errorf("logs: free log %d has %d runs", n, t.at(uint64(n)).Len())
+		}
+	}
+	bytes := 0
+	for n, in := range taken {
+		if !in {
+			return fmt.Errorf("logs: log %d is nobody's and not in the free list", n)
+		}
+		bytes += t.at(uint64(n)).Bytes()
+	}
+	if bytes != t.bytes || t.at(0).Len() != 0 {
+		return fmt.Errorf("logs: %d bytes in runs, told %d; %d runs in the log that must be empty", bytes, t.bytes, t.at(0).Len())
+	}
+	return nil
+}
+
+// verifyWheel: every live entry is linked once, in a slot that begins at or before
+// its expiry or is the current one.
+func (c *Core) verifyWheel() error {
+	w, linked := &c.wheel, 0
+	for at := range w.heads {
+		level, d := at/wheelSlots, at%wheelSlots
+		if w.occupied[level]>>d&1 != 0 != (w.heads[at] != 0) {
+			return fmt.Errorf("wheel: slot %d of level %d begins with entry %d, but its bit says otherwise", d, level, w.heads[at])
+		}
+		if w.heads[at] != 0 && d < digit(w.now, level) {
+			return fmt.Errorf("wheel: slot %d of level %d is behind %d and not empty", d, level, digit(w.now, level))
+		}
+		before := inWheel | slot(at)
+		for i := w.heads[at]; i != 0; i = w.entries.at(i).next {
+			e := w.entries.at(i)
+			if e.limit == 0 || e.prev != before {
+				return fmt.Errorf("wheel: entry %d in slot %d of level %d is free, or comes after %#x and not after %#x", i, d, level, e.prev, before)
+			}
+			if begin := w.begin(level, d); e.expiry>>tickBits < begin && d != digit(w.now, level) {
+				return fmt.Errorf("wheel: entry %d expires in tick %d, its slot begins with %d", i, e.expiry>>tickBits, begin)
+			}
+			if before, linked = i, linked+1; linked > c.Len() {
+				return fmt.Errorf("wheel: more entries than there are")
+			}
+		}
+	}
+	if linked != c.Len() {
+		return fmt.Errorf("wheel: %d entries linked, want %d", linked, c.Len())
+	}
+	return nil
+}
+
+// begin is the tick with which a slot at or after the current one begins.
+func (w *wheel) begin(level, d int) uint64 {
+	unit := level * levelBits
+	return w.now>>(unit+levelBits)<<(unit+levelBits) | uint64(d)<<unit
+}
+
+// verifyLedger: every entry that is marked as to be written stands on a list.
+func (c *Core) verifyLedger() error {
+	listed := make([]bool, c.slab.next)
+	for _, list := range [][]slot{c.ledger.dirty, c.ledger.taking} {
+		for _, i := range list {
+			listed[i] = true
+		}
+	}
+	for i, e := range c.live() {
+		if e.limit&flagDirty != 0 && !listed[i] {
+			return fmt.Errorf("ledger: entry %d is dirty and on no list", i)
+		}
+		if !c.ledger.on && e.limit&flagDirty != 0 {
+			return fmt.Errorf("ledger: it is off, but entry %d is dirty", i)
+		}
+	}
+	return nil
+}
