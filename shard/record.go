@@ -32,6 +32,9 @@ const (
 	RecordClear uint8 = 2
 )
 
+// nanosPerMilli: windows are whole milliseconds.
+const nanosPerMilli = 1_000_000
+
 var errRecord = errors.New("a record that holds no legal state")
 
 // instantMax bounds the instants in records: beyond it sums could overflow.
@@ -41,7 +44,7 @@ const instantMax = math.MaxUint64 / 2
 func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algorithms.Log) []byte {
 	dst = append(dst, byte(l.Algorithm), byte(l.Align))
 	dst = binary.AppendUvarint(dst, l.Units)
-	dst = binary.AppendUvarint(dst, l.Window/1e6)
+	dst = binary.AppendUvarint(dst, l.Window/nanosPerMilli)
 	burst := l.Burst
 	if burst == l.Units {
 		burst = 0
@@ -108,10 +111,10 @@ func parseValue(value []byte, log *algorithms.Log) (l algorithms.Limit, s algori
 	window := c.uvarint()
 	spec.Burst = c.uvarint()
 	s.At = c.fixed()
-	if c.bad || window > algorithms.WindowMaxNanos/1e6 || s.At > instantMax || algorithms.Of(spec.Algorithm) == nil || spec.Align > algorithms.AlignJitter {
+	if c.bad || window > algorithms.WindowMaxNanos/nanosPerMilli || s.At > instantMax || algorithms.Of(spec.Algorithm) == nil || spec.Align > algorithms.AlignJitter {
 		return l, s, errRecord
 	}
-	spec.Window = window * 1e6
+	spec.Window = window * nanosPerMilli
 	spec.AlignSet = spec.Align != algorithms.AlignEpoch
 	if l, err = algorithms.NewLimit(spec, algorithms.UnitsMax); err != nil {
 		return l, s, errRecord

@@ -1,6 +1,7 @@
 package main
 
-// sluice version: what this binary is.
+// sluice version: what this binary is, for bug reports and for scripts that must
+// know what they talk to.
 
 import (
 	"fmt"

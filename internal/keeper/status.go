@@ -1,6 +1,7 @@
 package keeper
 
-// What the keeper tells INFO and the metrics.
+// What the keeper tells INFO and the metrics: one look at figures that change
+// while it is taken.
 
 import "time"
 
