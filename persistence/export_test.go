@@ -18,6 +18,9 @@ func IgnoreChecksums() (restore func()) {
 	return func() { ignoreChecksums = false }
 }
 
+// Sweep removes what a committed snapshot supersedes.
+func (w *SnapshotWriter) Sweep() error { return w.sweep() }
+
 // Queue is the committer without its goroutine.
 type Queue struct {
 	*queue
@@ -47,9 +50,11 @@ func (q Queue) Flush(now time.Duration) error                     { return q.flu
 func (q Queue) Close(now time.Duration, time uint64) error        { return q.close(now, time) }
 func (q Queue) Commit(now time.Duration, w *SnapshotWriter) error { return q.commitSnapshot(now, w) }
 func (q Queue) Fault() *Fault                                     { return q.gauges.fault.Load() }
+func (q Queue) Faults() uint64                                    { return q.gauges.faults.Load() }
 func (q Queue) Lost() uint64                                      { return q.gauges.lost.Load() }
 func (q Queue) Held() int64                                       { return q.gauges.held.Load() }
 func (q Queue) SnapshotNeeded() bool                              { return q.gauges.snapshotNeeded() }
+func (q Queue) Waiting() bool                                     { return q.written < len(q.items) }
 func (q Queue) Syncing() bool                                     { return q.syncing }
 func (q Queue) Begin(now time.Duration, t uint64) (*SnapshotWriter, error) {
 	return q.beginSnapshot(now, t)

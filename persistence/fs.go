@@ -9,6 +9,7 @@
 package persistence
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -34,8 +35,8 @@ type FS interface {
 	Remove(path string) error
 	// SyncDir makes the names in a directory durable.
 	SyncDir(dir string) error
-	// Lock takes the lock file at path, or fails with *LockedError, and writes holder into it. It refuses with
-	// *ForeignError a file that does not begin with LockPrefix. Closing the lock frees it and leaves the file.
+	// Lock takes the lock file at path, or fails with *LockedError, and writes LockPrefix and holder into it. It refuses
+	// with *ForeignError a file that is not LockFile. Closing the lock frees it and leaves the file.
 	Lock(path, holder string) (io.Closer, error)
 }
 
@@ -60,6 +61,18 @@ type Entry struct {
 
 // LockPrefix begins every lock file of ours.
 const LockPrefix = "sluice "
+
+// LockFile reports whether a lock file's content is ours: what we write, or what a power loss makes of it.
+func LockFile(content []byte) bool {
+	begin := bytes.TrimRight(content, "\x00")
+	begin = begin[:min(len(begin), len(LockPrefix))]
+	return string(begin) == LockPrefix[:len(begin)]
+}
+
+// LockHolder is what the holder wrote about itself.
+func LockHolder(content []byte) string {
+	return string(bytes.TrimSpace(bytes.TrimPrefix(bytes.Trim(content, "\x00"), []byte(LockPrefix))))
+}
 
 // patientFS repeats interrupted calls of the file system below.
 type patientFS struct{ below FS }

@@ -4,7 +4,6 @@
 package persistence
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -115,10 +114,9 @@ func lockAndSign(f *os.File, path, holder string) error {
 		return err
 	}
 	if !taken {
-		said := bytes.TrimSpace(bytes.TrimPrefix(content, []byte(LockPrefix)))
-		return &LockedError{Path: path, Holder: string(said)}
+		return &LockedError{Path: path, Holder: LockHolder(content)}
 	}
-	if len(content) > 0 && !bytes.HasPrefix(content, []byte(LockPrefix)) {
+	if !LockFile(content) {
 		return &ForeignError{Path: path, What: fmt.Sprintf("it does not begin with %q", LockPrefix)}
 	}
 	if err := f.Truncate(0); err != nil {

@@ -404,9 +404,12 @@ func (q *queue) flushSync(now time.Duration) error {
 	return err
 }
 
-// close writes and syncs everything and closes the store.
+// close writes and syncs everything and closes the store. If the disk fails it tries once more, as tick would have done.
 func (q *queue) close(now time.Duration, time uint64) error {
-	err := q.attempt(now)
+	err := q.flushSync(now)
+	if err != nil && q.flushSync(now) == nil && !q.gauges.snapshotNeeded() {
+		err = nil
+	}
 	if closing := q.store.Close(max(time, q.lastTime)); err == nil {
 		err = closing
 	}

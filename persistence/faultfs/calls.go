@@ -5,6 +5,7 @@ package faultfs
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -49,6 +50,13 @@ type Fault struct {
 
 	met int
 }
+
+// ErrCrashed is what every call answers once the machine or the process is dead. Unlike other errors it leaves nothing
+// behind: a failed Sync dooms no sector. A write that dies moves the half of its bytes, later ones move none.
+var ErrCrashed = errors.New("crashed")
+
+// Crash is the fault that ends everything at the given call from now on, before Kill or PowerLoss.
+func Crash(call int) Fault { return Fault{Call: call, Err: ErrCrashed, Sticky: true} }
 
 // SetFaults replaces all faults; none heals the disk. The faults are copied.
 func (f *FS) SetFaults(faults ...Fault) {
@@ -246,15 +254,14 @@ func (f *FS) Lock(path, holder string) (io.Closer, error) {
 	}
 	n := f.names[path]
 	if f.locks[path] {
-		said := strings.TrimSpace(strings.TrimPrefix(string(n.data), persistence.LockPrefix))
-		return nil, &persistence.LockedError{Path: path, Holder: said}
+		return nil, &persistence.LockedError{Path: path, Holder: persistence.LockHolder(n.data)}
 	}
 	if n == nil {
 		n = newNode(nil)
 		f.names[path] = n
 		f.pending = append(f.pending, change{link: path, node: n})
 	}
-	if len(n.data) > 0 && !strings.HasPrefix(string(n.data), persistence.LockPrefix) {
+	if !persistence.LockFile(n.data) {
 		return nil, &persistence.ForeignError{Path: path, What: "it is not a lock file"}
 	}
 	n.data = nil

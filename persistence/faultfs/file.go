@@ -39,8 +39,11 @@ func (f *file) Write(p []byte) (n int, err error) {
 	n = len(p)
 	if fault != nil {
 		n, err = len(p)/2, fault.Err
-		if err == nil {
+		switch {
+		case err == nil:
 			n = max(1, n)
+		case err == ErrCrashed && fault.met > fault.Call:
+			n = 0
 		}
 	}
 	if room := f.fs.capacity - f.fs.used(); f.fs.capacity >= 0 && int64(n) > room {
@@ -58,7 +61,7 @@ func (f *file) Sync() error {
 	fault := f.fs.enter(OpSync, f.path)
 	defer f.fs.mu.Unlock()
 	if fault != nil && fault.Err != nil {
-		if fault.Err != syscall.EINTR {
+		if fault.Err != syscall.EINTR && fault.Err != ErrCrashed {
 			f.node.doom()
 		}
 		return pathError(OpSync, f.path, fault.Err)
