@@ -17,14 +17,28 @@ func parseKeys(kind shard.Kind) func(*session, [][]byte) error {
 			if err := checkKey(key); err != nil {
 				return err
 			}
-			op := s.add(key)
-			op.Kind = kind
-			if kind == shard.Look {
-				op.View = new(shard.View)
-			}
+			s.add(key).Kind = kind
 		}
 		return nil
 	}
+}
+
+// parseView looks at one key and keeps what is seen.
+func parseView(s *session, args [][]byte) error {
+	if err := checkKey(args[1]); err != nil {
+		return err
+	}
+	op := s.add(args[1])
+	op.Kind, op.View = shard.Look, new(shard.View)
+	return nil
+}
+
+// parseReset is parseKeys for RL.RESET key [key ...], or key @plan.
+func parseReset(s *session, args [][]byte) error {
+	if len(args) == 3 && isPlan(args[2]) {
+		return noPlan(args[2])
+	}
+	return parseKeys(shard.Reset)(s, args)
 }
 
 // writeFound is the number of keys that were found.

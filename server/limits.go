@@ -89,7 +89,7 @@ func (q question) one(s *session, args [][]byte) error {
 	}
 	cost := uint64(1)
 	rest = rest[3:]
-	if len(rest) > 0 && !isOption(rest[0]) {
+	if len(rest) > 0 && !isWord(rest[0]) {
 		if cost, err = q.cost(rest[0]); err != nil {
 			return err
 		}
@@ -141,13 +141,10 @@ func unknownAlgorithm(name []byte) error {
 // optionWords are the options of RL.ALLOW and RL.PEEK.
 var optionWords = []string{"BURST", "ALIGN"}
 
-func isOption(word []byte) bool {
-	var buf [commandNameBytesMax]byte
-	switch string(capitals(&buf, word)) {
-	case "BURST", "ALIGN":
-		return true
-	}
-	return false
+// isWord says whether what follows the window is meant as an option, right or
+// wrong, and not as a cost.
+func isWord(word []byte) bool {
+	return len(word) > 0 && (word[0] >= 'A' && word[0] <= 'Z' || word[0] >= 'a' && word[0] <= 'z')
 }
 
 // aligns are the values of ALIGN.
@@ -206,7 +203,7 @@ func unknownOption(word []byte) error {
 	if near := nearest(strings.ToUpper(string(word)), optionWords); near != "" {
 		return fmt.Errorf("ERR unknown option '%s', did you mean '%s'?", show(word), near)
 	}
-	return fmt.Errorf("ERR unknown option '%s', the options are %s; a cost comes right after the window", show(word), strings.Join(optionWords, " and "))
+	return fmt.Errorf("ERR unknown option '%s', the options are %s; a cost is a whole number right after the window", show(word), strings.Join(optionWords, " and "))
 }
 
 // writeDecision is the reply of RL.ALLOW and RL.PEEK.
@@ -221,10 +218,7 @@ func parseMany(s *session, args [][]byte) error {
 		if group > GroupsMax {
 			return fmt.Errorf("ERR at most %d groups in one RL.MALLOW", GroupsMax)
 		}
-		size := 5
-		if len(rest) > 1 && isPlan(rest[1]) {
-			size = 3
-		}
+		size := groupSize(rest)
 		if len(rest) < size {
 			return fmt.Errorf("ERR group %d is short: a group is key algorithm limit window cost, or key @plan cost", group)
 		}
@@ -234,6 +228,22 @@ func parseMany(s *session, args [][]byte) error {
 		rest = rest[size:]
 	}
 	return nil
+}
+
+// groupSize is how many words the first of some groups has.
+func groupSize(rest [][]byte) int {
+	if len(rest) > 1 && isPlan(rest[1]) {
+		return 3
+	}
+	return 5
+}
+
+// groupKeys are the keys of RL.MALLOW: every group's first word.
+func groupKeys(args [][]byte) (keys [][]byte) {
+	for rest := args[1:]; len(rest) > 0; rest = rest[min(groupSize(rest), len(rest)):] {
+		keys = append(keys, rest[0])
+	}
+	return keys
 }
 
 func parseGroup(s *session, g [][]byte) error {

@@ -215,7 +215,8 @@ func (s *Server) keys() (n int) {
 	for i := range s.shards.Len() {
 		for more := true; more; {
 			s.shards.On(i, func(c *shard.Core, now uint64) {
-				if more = c.Tick(now, shard.SweepEntriesMax); more {
+				// The wheel is made to catch up with the grace that it gives.
+				if more = c.Tick(now+shard.SweepGraceNanos, shard.SweepEntriesMax); more {
 					return
 				}
 				if c.Len() <= shard.SweepEntriesMax {

@@ -32,7 +32,7 @@ var serverCommands = []*Command{
 		Args:     []Arg{{Name: "section", Optional: true, Multiple: true}},
 		Reply:    "Verbatim string (RESP2: bulk string) of lines `field:value`, a title before each section.",
 		run:      runInfo,
-		Examples: []Example{{"INFO replication", "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"}},
+		Examples: []Example{{"INFO replication", "# Replication\nrole:master\nconnected_slaves:0"}},
 	},
 	{
 		Name: "CONFIG", Group: "server", Since: "0.1.0", Complexity: "Depends on the subcommand.",
