@@ -17,7 +17,7 @@ work=$(mktemp -d)
 pids=()
 trap 'for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; wait 2>/dev/null; rm -rf "$work"' EXIT
 
-"$sluice" serve --listen 127.0.0.1:$sluice_port --log-level error >"$work/sluice.log" 2>&1 &
+"$sluice" serve --listen 127.0.0.1:$sluice_port --dir "" --log-level error >"$work/sluice.log" 2>&1 &
 pids+=($!) sluice_pid=$!
 redis-server --port $redis_port --bind 127.0.0.1 --save '' --appendonly no --dir "$work" >"$work/redis.log" 2>&1 &
 pids+=($!) redis_pid=$!

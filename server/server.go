@@ -76,10 +76,11 @@ type Server struct {
 	shutdown    func()
 	loading     atomic.Pointer[Loading]
 
-	works  *sync.Pool
-	stats  stats
-	ending atomic.Bool
-	ids    atomic.Int64
+	works   *sync.Pool // of *work
+	buffers *sync.Pool // of *[ReadBytesMax]byte
+	stats   stats
+	ending  atomic.Bool
+	ids     atomic.Int64
 
 	mu        sync.Mutex // guards what follows
 	random    *rand.Rand
@@ -99,6 +100,7 @@ func New(o Options) *Server {
 		keeper: o.Keeper, shutdown: o.Shutdown,
 		startedAt: o.Clock.Now(),
 		works:     newWorkPool(o.Shards.Len()),
+		buffers:   &sync.Pool{New: func() any { return new([ReadBytesMax]byte) }},
 		random:    rand.New(o.Random),
 		listeners: make(map[net.Listener]struct{}),
 		sessions:  make(map[*session]struct{}),
@@ -148,7 +150,7 @@ func (s *Server) Serve(l net.Listener) error {
 
 // open starts a session on a connection.
 func (s *Server) open(conn net.Conn) {
-	c := &session{server: s, conn: conn, id: s.ids.Add(1), proto: resp2}
+	c := &session{server: s, conn: conn, sink: conn, id: s.ids.Add(1), proto: resp2}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending.Load() {

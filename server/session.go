@@ -10,10 +10,8 @@ package server
 // batch by BatchOpsMax, what waits to be written by OutBytesMax.
 
 import (
-	"errors"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +33,7 @@ const (
 type session struct {
 	server *Server
 	conn   net.Conn
+	sink   io.Writer // conn, or a shorter way to it
 	id     int64
 	proto  int
 	client client
@@ -80,30 +79,28 @@ func newWorkPool(shards int) *sync.Pool {
 
 // serve works until the connection ends or is to be ended.
 func (s *session) serve() {
+	if s.serveDescriptor() {
+		return
+	}
 	s.in = make([]byte, ReadBytesMin)
-	for !s.closing {
+	for {
 		n, err := s.conn.Read(s.in[s.to:])
-		s.to += n
-		if n > 0 && !s.handle() {
+		if n > 0 && !s.received(n) || err != nil {
 			return
-		}
-		if err != nil {
-			if s.server.ending.Load() || errors.Is(err, io.EOF) || !errors.Is(err, os.ErrDeadlineExceeded) {
-				return
-			}
 		}
 	}
 }
 
-// handle answers all complete commands that have been read. It returns false
-// when the connection cannot be written to.
-func (s *session) handle() bool {
+// received answers all complete commands that are there after n more bytes have
+// been read. It returns false when the connection is to end.
+func (s *session) received(n int) bool {
+	s.to += n
 	s.work = s.server.works.Get().(*work)
 	s.restraint, s.held = s.server.restrained()
 	ok := s.parse() && s.flush() && s.write()
 	s.release()
 	s.compact()
-	return ok
+	return ok && !s.closing && !s.server.ending.Load()
 }
 
 // release gives the work back to the pool, empty.
@@ -222,7 +219,7 @@ func (s *session) write() bool {
 	if len(s.out) == 0 {
 		return true
 	}
-	_, err := s.conn.Write(s.out)
+	_, err := s.sink.Write(s.out)
 	s.out = s.out[:0]
 	if cap(s.out) > 4*OutBytesMax {
 		s.out = nil

@@ -1,0 +1,105 @@
+//go:build unix
+
+package server
+
+// The short way between a session and its socket. net.Conn's Read asks the
+// kernel once too often: after each request it reads again, only to be told that
+// nothing is there, before it waits. Here a session waits first and reads once;
+// what arrives later wakes it again, because the poller reports every arrival.
+// While it waits it holds no buffer.
+//
+// The whole session runs inside one call of RawConn.Read: between two such calls
+// the poller forgets what has arrived.
+
+import (
+	"io"
+	"net"
+	"syscall"
+)
+
+// serveDescriptor serves a connection that is a plain socket; it returns false
+// at once for one that is not.
+func (s *session) serveDescriptor() bool {
+	c, ok := s.conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	raw.Read(func(fd uintptr) (done bool) {
+		s.sink = socket{int(fd), s.conn}
+		return !s.ready(int(fd))
+	})
+	return true
+}
+
+// ready reads until nothing is left to read. It returns false when the
+// connection is to end.
+func (s *session) ready(fd int) bool {
+	for {
+		if s.in == nil {
+			s.in = s.server.buffers.Get().(*[ReadBytesMax]byte)[:]
+		}
+		room := len(s.in) - s.to
+		n, err := syscall.Read(fd, s.in[s.to:])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			s.putBuffer()
+			return true
+		case n <= 0:
+			return false
+		}
+		if !s.received(n) {
+			return false
+		}
+		s.putBuffer()
+		if n < room {
+			return true
+		}
+	}
+}
+
+// putBuffer gives the buffer back if nothing in it waits for the rest of a
+// request; a short rest moves to a buffer of its own.
+func (s *session) putBuffer() {
+	if len(s.in) != ReadBytesMax || s.to > restBytesMax {
+		return
+	}
+	in := s.in
+	s.in = nil
+	if s.to > 0 {
+		s.in = make([]byte, 2*restBytesMax)
+		copy(s.in, in[:s.to])
+	}
+	s.server.buffers.Put((*[ReadBytesMax]byte)(in))
+}
+
+// restBytesMax is how long an incomplete request may be to be moved.
+const restBytesMax = 2 << 10
+
+// socket writes to a descriptor, and through the connection what does not go at
+// once.
+type socket struct {
+	fd   int
+	conn net.Conn
+}
+
+var _ io.Writer = socket{}
+
+// Write writes all of b.
+func (w socket) Write(b []byte) (int, error) {
+	n, err := syscall.Write(w.fd, b)
+	if n == len(b) {
+		return n, nil
+	}
+	n = max(n, 0)
+	if err != nil && err != syscall.EAGAIN && err != syscall.EINTR {
+		return n, err
+	}
+	m, err := w.conn.Write(b[n:])
+	return n + m, err
+}
