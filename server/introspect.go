@@ -181,7 +181,7 @@ func listFilter(rest [][]byte) (func(c *Command) bool, error) {
 func runCommandGetKeys(_ *session, out []byte, args [][]byte) ([]byte, error) {
 	c, err := lookup(args[2:])
 	if c == nil {
-		return out, fmt.Errorf("ERR Invalid command specified, there is no command '%s'", show(args[2]))
+		return out, fmt.Errorf("ERR Invalid command specified, %s", strings.TrimPrefix(err.Error(), "ERR "))
 	}
 	if c.Keys.First == 0 && c.keysOf == nil {
 		return out, errors.New("ERR The command has no key arguments")

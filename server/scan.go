@@ -80,7 +80,7 @@ func (q *scanQuery) wants(key []byte, v *shard.View) bool {
 }
 
 func runScan(s *session, out []byte, args [][]byte) ([]byte, error) {
-	cursor, err := algorithms.ParseWhole("cursor", args[1], 0, math.MaxUint64)
+	cursor, err := algorithms.ParseWhole("cursor", args[1], 0, math.MaxUint64-1)
 	if err != nil {
 		return out, errors.New("ERR invalid cursor")
 	}

@@ -95,7 +95,7 @@ var serverCommands = []*Command{
 				},
 				Refusals: []Refusal{
 					{"COMMAND GETKEYS PING", "ERR The command has no key arguments"},
-					{"COMMAND GETKEYS NOSUCH a", "ERR Invalid command specified, there is no command 'NOSUCH'"},
+					{"COMMAND GETKEYS NOSUCH a", "ERR Invalid command specified, unknown command 'NOSUCH', with args beginning with: 'a' "},
 				},
 			},
 		},
