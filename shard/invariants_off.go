@@ -1,4 +1,5 @@
-// Without -tags invariants the checks cost nothing.
+// Without -tags invariants nobody walks over a core while it works,
+// and the checks cost nothing.
 
 //go:build !invariants
 

@@ -1,8 +1,9 @@
 package shard
 
 // Key bytes live in pages of equal blocks, one set of pages for each size of
-// block, with a free list through the blocks that are not in use. A block holds
-// the length of the key and the key:
+// block. Each page has a free list through its blocks that are not in use, and a
+// page without a key is given back, so what keys of one length took is there for
+// keys of another. A block holds the length of the key and the key:
 //
 //	length < 255:   1 byte length │ key
 //	otherwise:      0xFF │ 3 bytes length, little endian │ key
@@ -38,9 +39,20 @@ type keys struct {
 }
 
 type keyClass struct {
-	pages [][]byte
-	next  uint32 // the first block never handed out
-	free  uint32 // 1 + head of the free list
+	pages []keyPage
+	room  pageRef   // head of the list of pages with room
+	spare []pageRef // pages that were given back
+}
+
+// pageRef is 1 + the number of a page in its class. 0 is none.
+type pageRef uint32
+
+type keyPage struct {
+	bytes      []byte
+	next, prev pageRef // in the list of pages with room
+	used       uint32  // blocks in use
+	unused     uint32  // the first block never handed out
+	free       uint32  // 1 + head of the list of blocks that were freed
 }
 
 // classOf is the smallest class whose blocks hold n bytes, n ≥ 1.
@@ -85,30 +97,32 @@ var classSizes, classShifts = func() (sizes, shifts [keyClasses]int) {
 func (k *keys) block(ref keyRef) []byte {
 	class, i := ref>>keyIndexBits, int(ref&keyIndexMask)
 	shift, size := classShifts[class], classSizes[class]
-	page := k.classes[class].pages[i>>shift]
+	page := k.classes[class].pages[i>>shift].bytes
 	at := (i & (1<<shift - 1)) * size
 	return page[at : at+size]
 }
 
 // put stores a key. There is always room: a shard has as many block numbers as
-// entries in every class.
+// entries in every class, and a page is added only when all others are full.
 func (k *keys) put(key []byte) keyRef {
 	class := blockClass(len(key))
-	c := &k.classes[class]
-	var i uint32
-	if c.free != 0 {
-		i = c.free - 1
-		c.free = binary.LittleEndian.Uint32(k.block(keyRef(uint32(class)<<keyIndexBits | i)))
-	} else {
-		i = c.next
-		c.next++
-		if int(i)>>classShifts[class] == len(c.pages) {
-			size := classSizes[class] << classShifts[class]
-			c.pages = append(c.pages, make([]byte, size))
-			k.total += size
-		}
+	c, shift := &k.classes[class], classShifts[class]
+	if c.room == 0 {
+		k.grow(class)
 	}
-	ref := keyRef(uint32(class)<<keyIndexBits | i)
+	n := c.room - 1
+	p := &c.pages[n]
+	ref := keyRef(uint32(class)<<keyIndexBits | uint32(n)<<shift)
+	if p.free != 0 {
+		ref |= keyRef(p.free - 1)
+		p.free = binary.LittleEndian.Uint32(k.block(ref))
+	} else {
+		ref |= keyRef(p.unused)
+		p.unused++
+	}
+	if p.used++; p.used == 1<<shift {
+		c.unlink(n + 1)
+	}
 	b := k.block(ref)
 	if len(key) < longKeyBytes {
 		b[0] = byte(len(key))
@@ -132,11 +146,64 @@ func (k *keys) get(ref keyRef) []byte {
 
 func (k *keys) same(ref keyRef, key []byte) bool { return bytes.Equal(k.get(ref), key) }
 
-// drop frees a block.
+// drop frees a block, and its page if that was the last key on it and another page
+// has room: the next key should not have to make one again.
 func (k *keys) drop(ref keyRef) {
-	c := &k.classes[ref>>keyIndexBits]
-	binary.LittleEndian.PutUint32(k.block(ref), c.free)
-	c.free = uint32(ref&keyIndexMask) + 1
+	class, i := ref>>keyIndexBits, uint32(ref&keyIndexMask)
+	c, shift := &k.classes[class], classShifts[class]
+	n := pageRef(i>>shift) + 1
+	p := &c.pages[n-1]
+	if p.used == 1<<shift {
+		c.link(n)
+	}
+	binary.LittleEndian.PutUint32(k.block(ref), p.free)
+	p.free = i&(1<<shift-1) + 1
+	if p.used--; p.used == 0 && (p.next != 0 || p.prev != 0) {
+		c.unlink(n)
+		k.total -= len(p.bytes)
+		*p = keyPage{}
+		c.spare = append(c.spare, n)
+	}
+}
+
+// grow adds a page to a class.
+func (k *keys) grow(class int) {
+	c := &k.classes[class]
+	var n pageRef
+	if last := len(c.spare) - 1; last >= 0 {
+		n = c.spare[last]
+		c.spare = c.spare[:last]
+	} else {
+		c.pages = append(c.pages, keyPage{})
+		n = pageRef(len(c.pages))
+	}
+	size := classSizes[class] << classShifts[class]
+	c.pages[n-1].bytes = make([]byte, size)
+	k.total += size
+	c.link(n)
+}
+
+// link puts a page in front of the list of pages with room.
+func (c *keyClass) link(n pageRef) {
+	p := &c.pages[n-1]
+	if p.next = c.room; p.next != 0 {
+		c.pages[p.next-1].prev = n
+	}
+	c.room = n
+}
+
+// unlink takes a page off that list.
+func (c *keyClass) unlink(n pageRef) {
+	p := &c.pages[n-1]
+	if p.prev != 0 {
+		c.pages[p.prev-1].next = p.next
+	} else {
+		c.room = p.next
+	}
+	if p.next != 0 {
+		c.pages[p.next-1].prev = p.prev
+	}
+	p.next, p.prev = 0, 0
 }
 
 // bytes is the memory of all pages.

@@ -98,38 +98,32 @@ func TestKeysTwin(t *testing.T) {
 			t.Fatalf("block %#x of %d bytes", ref, len(key))
 		}
 	}
-	full := k.bytes()
+	if err := k.verifyPages(blocksOf(k, want)); err != nil {
+		t.Error(err)
+	}
 	for len(order) > 0 {
 		drop(len(order) - 1)
 	}
-	blocks := untaken(k)
-	if err := k.verifyFree(blocks, taker(blocks)); err != nil {
+	if err := k.verifyPages(blocksOf(k, nil)); err != nil {
 		t.Error(err)
 	}
-	if k.bytes() != full {
-		t.Errorf("%d bytes after all was dropped, %d before", k.bytes(), full)
+	for class := range k.classes {
+		if c := &k.classes[class]; len(c.pages)-len(c.spare) > 1 {
+			t.Errorf("class %d keeps %d of %d pages without a key", class, len(c.pages)-len(c.spare), len(c.pages))
+		}
 	}
 }
 
-// untaken returns a list of all blocks, none of them taken.
-func untaken(k *keys) [][]bool {
+// blocksOf is a list of all blocks, in which those of some keys are taken.
+func blocksOf(k *keys, used map[keyRef][]byte) [][]bool {
 	blocks := make([][]bool, keyClasses)
 	for class := range blocks {
-		blocks[class] = make([]bool, k.classes[class].next)
+		blocks[class] = make([]bool, len(k.classes[class].pages)<<classShifts[class])
+	}
+	for ref := range used {
+		blocks[ref>>keyIndexBits][ref&keyIndexMask] = true
 	}
 	return blocks
-}
-
-// taker marks a block in a list, and refuses to do it twice.
-func taker(blocks [][]bool) func(keyRef) bool {
-	return func(ref keyRef) bool {
-		b := &blocks[ref>>keyIndexBits][ref&keyIndexMask]
-		if *b {
-			return false
-		}
-		*b = true
-		return true
-	}
 }
 
 // A block that was freed is used again, by a key of another length that fits too.

@@ -66,8 +66,7 @@ func (s *slab) growth() int {
 // growth is what the next key of n bytes adds to the pages.
 func (k *keys) growth(n int) int {
 	class := blockClass(n)
-	c := &k.classes[class]
-	if c.free != 0 || int(c.next)>>classShifts[class] < len(c.pages) {
+	if k.classes[class].room != 0 {
 		return 0
 	}
 	return classSizes[class] << classShifts[class]

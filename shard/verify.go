@@ -135,24 +135,18 @@ func (x *index) verifySegment(g *segment, low uint64) error {
 }
 
 // verifyKeys: every live entry is found by its key, its block is of the right
-// size, and every block is one entry's or free.
+// size and nobody else's.
 func (c *Core) verifyKeys() error {
 	var taken [keyClasses][]bool
 	for class := range taken {
-		taken[class] = make([]bool, c.keys.classes[class].next)
-	}
-	take := func(ref keyRef) bool {
-		blocks, i := taken[ref>>keyIndexBits], ref&keyIndexMask
-		if int(i) >= len(blocks) || blocks[i] {
-			return false
-		}
-		blocks[i] = true
-		return true
+		taken[class] = make([]bool, len(c.keys.classes[class].pages)<<classShifts[class])
 	}
 	for i, e := range c.live() {
-		if !take(e.key) {
+		blocks, block := taken[e.key>>keyIndexBits], e.key&keyIndexMask
+		if int(block) >= len(blocks) || blocks[block] {
 			return fmt.Errorf("keys: block %#x of entry %d is another's too, or none", e.key, i)
 		}
+		blocks[block] = true
 		op := Op{Key: c.keys.get(e.key), hash: e.hash}
 		if found := c.find(&op); found != i || c.hash(op.Key) != e.hash {
 			return fmt.Errorf("keys: looking for %q of entry %d finds entry %d", op.Key, i, found)
@@ -161,31 +155,63 @@ func (c *Core) verifyKeys() error {
 			return fmt.Errorf("keys: a key of %d bytes stands in class %d, want %d", len(op.Key), e.key>>keyIndexBits, class)
 		}
 	}
-	return c.keys.verifyFree(taken[:], take)
+	return c.keys.verifyPages(taken[:])
 }
 
-// verifyFree: what no entry has taken is in the free list of its class.
-func (k *keys) verifyFree(taken [][]bool, take func(keyRef) bool) error {
+// verifyPages: what no entry has taken is free or was never handed out, and the
+// lists hold the pages that they should.
+func (k *keys) verifyPages(taken [][]bool) error {
 	bytes := 0
 	for class := range k.classes {
-		for free := k.classes[class].free; free != 0; {
-			ref := keyRef(class<<keyIndexBits) | keyRef(free-1)
-			if !take(ref) {
-				return fmt.Errorf("keys: block %#x is in the free list and not free", ref)
+		c, size := &k.classes[class], uint32(1)<<classShifts[class]
+		room, spare := 0, len(c.spare)
+		for n := range c.pages {
+			p := &c.pages[n]
+			bytes += len(p.bytes)
+			if p.bytes == nil {
+				spare--
+			} else if p.used < size {
+				room++
 			}
-			free = binary.LittleEndian.Uint32(k.block(ref))
-		}
-		for i, in := range taken[class] {
-			if !in {
-				return fmt.Errorf("keys: block %d of class %d is nobody's and not in the free list", i, class)
+			if err := k.verifyPage(class, n, taken[class][uint32(n)*size:][:size]); err != nil {
+				return err
 			}
 		}
-		for _, page := range k.classes[class].pages {
-			bytes += len(page)
+		before := pageRef(0)
+		for n := c.room; n != 0; before, n = n, c.pages[n-1].next {
+			if p := &c.pages[n-1]; p.bytes == nil || p.used == size || p.prev != before || room < 0 {
+				return fmt.Errorf("keys: page %d of class %d is on the list of those with room and should not be, or there twice", n-1, class)
+			}
+			room--
+		}
+		if room != 0 || spare != 0 {
+			return fmt.Errorf("keys: class %d: %d pages more have room, and %d more are spare, than the lists say", class, room, -spare)
 		}
 	}
 	if bytes != k.bytes() {
 		return fmt.Errorf("keys: %d bytes in pages, told %d", bytes, k.bytes())
+	}
+	return nil
+}
+
+// verifyPage: the blocks of a page are taken, or in its free list, or were never
+// handed out.
+func (k *keys) verifyPage(class, n int, taken []bool) error {
+	p := &k.classes[class].pages[n]
+	used, free := uint32(0), uint32(0)
+	for _, is := range taken {
+		if is {
+			used++
+		}
+	}
+	for i := p.free; i != 0; free++ {
+		if i > p.unused || taken[i-1] || free > p.unused {
+			return fmt.Errorf("keys: block %d of page %d of class %d is in the free list and not free", i-1, n, class)
+		}
+		i = binary.LittleEndian.Uint32(k.block(keyRef(class<<keyIndexBits | n<<classShifts[class] | int(i-1))))
+	}
+	if used != p.used || used+free != p.unused {
+		return fmt.Errorf("keys: page %d of class %d has %d blocks in use, told %d, and %d free, of %d", n, class, used, p.used, free, p.unused)
 	}
 	return nil
 }
