@@ -44,6 +44,8 @@ type Limit struct {
 	Burst     uint64 // capacity, what a cost is measured against; Units but for buckets
 	Algorithm ID
 	Align     Align
+	Zone      Zone  // of a calendar window
+	Anchor    uint8 // day on which the months of a calendar window begin, 1 … 31; 0: not a month
 }
 
 // Spec is what a caller asks for, before it has been checked.
@@ -54,6 +56,10 @@ type Spec struct {
 	Burst     uint64 // 0: not given
 	Align     Align
 	AlignSet  bool // ALIGN was given
+	// Calendar windows: Window is 0 and Align says which.
+	Zone    Zone
+	ZoneSet bool  // TZ was given
+	Anchor  uint8 // 0: not given
 }
 
 // NewLimit checks a spec and returns the limit it describes. logLimitMax is the
@@ -63,6 +69,12 @@ func NewLimit(s Spec, logLimitMax uint64) (Limit, error) {
 	a := Of(s.Algorithm)
 	if s.Units < 1 || s.Units > UnitsMax {
 		return Limit{}, fmt.Errorf("limit out of range: it must be a whole number from 1 to %d, got %d", uint64(UnitsMax), s.Units)
+	}
+	if s.Align.IsCalendar() {
+		return newCalendarLimit(s, a)
+	}
+	if s.ZoneSet || s.Anchor != 0 {
+		return Limit{}, errors.New("TZ and ANCHOR go with a calendar window: day, week, month or year")
 	}
 	if s.Window < millisecond || s.Window > WindowMaxNanos || s.Window%millisecond != 0 {
 		return Limit{}, errors.New("window out of range: it must be whole milliseconds from 1ms to 3155760000s (100 years)")
@@ -87,6 +99,27 @@ func NewLimit(s Spec, logLimitMax uint64) (Limit, error) {
 		return Limit{}, errors.New("burst out of range: it would take over 100 years to fill at this limit and window")
 	}
 	return Limit{Units: s.Units, Window: s.Window, Burst: burst, Algorithm: s.Algorithm, Align: s.Align}, nil
+}
+
+// newCalendarLimit checks what is left to check of a limit per calendar window.
+// Its Window bounds how long one can be.
+func newCalendarLimit(s Spec, a *Algorithm) (Limit, error) {
+	switch {
+	case a.Options&OptionCalendar == 0:
+		return Limit{}, optionError("a calendar window", a, OptionCalendar)
+	case s.Burst != 0:
+		return Limit{}, optionError("BURST", a, OptionBurst)
+	case s.AlignSet:
+		return Limit{}, errors.New("ALIGN does not go with a calendar window, which begins where the calendar says")
+	case s.Anchor > 31:
+		return Limit{}, fmt.Errorf("anchor must be a day of the month from 1 to 31, got %d", s.Anchor)
+	case s.Anchor != 0 && s.Align != AlignMonth:
+		return Limit{}, errors.New("ANCHOR goes with the window month only")
+	case s.Align == AlignMonth && s.Anchor == 0:
+		s.Anchor = 1
+	}
+	window := calendarWindows[s.Align-AlignDay]
+	return Limit{Units: s.Units, Window: window, Burst: s.Units, Algorithm: s.Algorithm, Align: s.Align, Zone: s.Zone, Anchor: s.Anchor}, nil
 }
 
 // optionError says that an option does not belong to the algorithm, and to

@@ -27,6 +27,9 @@ const (
 	OptionBurst Options = 1 << iota
 	// OptionAlign: ALIGN EPOCH|FIRST|JITTER, where windows begin.
 	OptionAlign
+	// OptionCalendar: the window may be day, week, month or year, with TZ zone
+	// and, for months, ANCHOR day.
+	OptionCalendar
 )
 
 // Algorithm is a row of the registry.
@@ -73,7 +76,7 @@ var registry = [...]Algorithm{
 		model:   queue,
 	},
 	{
-		ID: FixedWindow, Name: "fixed_window", Short: []string{"fw"}, Options: OptionAlign,
+		ID: FixedWindow, Name: "fixed_window", Short: []string{"fw"}, Options: OptionAlign | OptionCalendar,
 		Summary: "Counts the units of each window; the count starts again at the window's end.",
 		When:    "Quotas that people read as “so many an hour”; up to twice the limit can pass across an edge.",
 		model:   window,

@@ -46,6 +46,8 @@ func adoptWindow(s State, was, l *Limit, used, keyHash uint64) State {
 // windowEnd is the end of the window of l that covers t.
 func windowEnd(l *Limit, t, keyHash uint64) uint64 {
 	switch l.Align {
+	case AlignDay, AlignWeek, AlignMonth, AlignYear:
+		return calendarEnd(l, t)
 	case AlignFirst:
 		return t + l.Window
 	case AlignJitter:

@@ -9,7 +9,9 @@ package shard
 //	│ 1 B       │ 1 B   │ uvar.  │ uvarint   │ uvar.  │ 8 B LE  │ see below       │
 //	└───────────┴───────┴────────┴───────────┴────────┴─────────┴─────────────────┘
 //
-// burst is 0 where it equals the limit. The state is the words A, B and C of
+// burst is 0 where it equals the limit. With a calendar alignment window is 0, and
+// after burst stand the anchor day (1 B) and the name of the zone (uvarint length,
+// bytes): zones have numbers only within a process. The state is the words A, B and C of
 // algorithms.State as uvarints; of a sliding log it is the number of runs and for
 // each run its end, less the end before it (of the first: less at), and its units.
 //
@@ -44,12 +46,21 @@ const instantMax = math.MaxUint64 / 2
 func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algorithms.Log) []byte {
 	dst = append(dst, byte(l.Algorithm), byte(l.Align))
 	dst = binary.AppendUvarint(dst, l.Units)
-	dst = binary.AppendUvarint(dst, l.Window/nanosPerMilli)
-	burst := l.Burst
+	window, burst := l.Window/nanosPerMilli, l.Burst
+	if l.Align.IsCalendar() {
+		window = 0
+	}
 	if burst == l.Units {
 		burst = 0
 	}
+	dst = binary.AppendUvarint(dst, window)
 	dst = binary.AppendUvarint(dst, burst)
+	if l.Align.IsCalendar() {
+		zone := l.Zone.String()
+		dst = append(dst, l.Anchor)
+		dst = binary.AppendUvarint(dst, uint64(len(zone)))
+		dst = append(dst, zone...)
+	}
 	dst = binary.LittleEndian.AppendUint64(dst, s.At)
 	if log == nil {
 		dst = binary.AppendUvarint(dst, s.A)
@@ -102,21 +113,49 @@ func (c *cursor) fixed() uint64 {
 	return v
 }
 
-// parseValue decodes what appendValue wrote, and refuses what no decision can
-// have stored. The runs of a log go into log, which must be empty.
-func parseValue(value []byte, log *algorithms.Log) (l algorithms.Limit, s algorithms.State, err error) {
-	c := cursor{rest: value}
+func (c *cursor) bytes(n uint64) []byte {
+	if uint64(len(c.rest)) < n {
+		c.bad = true
+		return nil
+	}
+	b := c.rest[:n]
+	c.rest = c.rest[n:]
+	return b
+}
+
+// parseLimit decodes the limit.
+func (c *cursor) parseLimit() (l algorithms.Limit, err error) {
 	spec := algorithms.Spec{Algorithm: algorithms.ID(c.byte()), Align: algorithms.Align(c.byte())}
 	spec.Units = c.uvarint()
 	window := c.uvarint()
 	spec.Burst = c.uvarint()
-	s.At = c.fixed()
-	if c.bad || window > algorithms.WindowMaxNanos/nanosPerMilli || s.At > instantMax || algorithms.Of(spec.Algorithm) == nil || spec.Align > algorithms.AlignJitter {
-		return l, s, errRecord
+	if spec.Align.IsCalendar() {
+		spec.Anchor = c.byte()
+		if spec.Zone, err = algorithms.ParseZone(string(c.bytes(c.uvarint()))); err != nil {
+			return l, errRecord
+		}
+	} else if spec.Align > algorithms.AlignJitter {
+		return l, errRecord
+	}
+	if c.bad || window > algorithms.WindowMaxNanos/nanosPerMilli || algorithms.Of(spec.Algorithm) == nil {
+		return l, errRecord
 	}
 	spec.Window = window * nanosPerMilli
-	spec.AlignSet = spec.Align != algorithms.AlignEpoch
+	spec.AlignSet = spec.Align == algorithms.AlignFirst || spec.Align == algorithms.AlignJitter
 	if l, err = algorithms.NewLimit(spec, algorithms.UnitsMax); err != nil {
+		return l, errRecord
+	}
+	return l, nil
+}
+
+// parseValue decodes what appendValue wrote, and refuses what no decision can
+// have stored. The runs of a log go into log, which must be empty.
+func parseValue(value []byte, log *algorithms.Log) (l algorithms.Limit, s algorithms.State, err error) {
+	c := cursor{rest: value}
+	if l, err = c.parseLimit(); err != nil {
+		return l, s, err
+	}
+	if s.At = c.fixed(); c.bad || s.At > instantMax {
 		return l, s, errRecord
 	}
 	if l.Algorithm == algorithms.SlidingLog {
