@@ -18,8 +18,17 @@ const (
 	flagDirty    limitRef = 1 << 31
 	flagRecorded limitRef = 1 << 30
 
-	// RecordsBytesMax is about how many bytes of records are taken at once.
+	// RecordsBytesMax is about how many bytes of records are taken at once: less
+	// than this and one record more.
 	RecordsBytesMax = 256 << 10
+	// LogLimitMax is the largest limit that a sliding log may be configured to
+	// have, so that its record, which holds all its runs, fits a frame. A run is
+	// its distance in time from the run before, at most 6 bytes on average when
+	// there are so many of them in a century, and its units, mostly 1 byte.
+	LogLimitMax = 1_000_000
+
+	// ledgerKeptBytesMax is how much memory of deletions is kept for the next ones.
+	ledgerKeptBytesMax = 1 << 20
 )
 
 type ledger struct {
@@ -28,7 +37,10 @@ type ledger struct {
 	dirty   []slot // changed since the last flush began
 	taking  []slot // what is left of the flush that is under way
 	records []byte // deletions, encoded when they happened
+	taken   int    // so many bytes of them are taken already
 	value   []byte // scratch
+
+	head limitHead // of the record that was restored last
 }
 
 // Journal switches the ledger on, for shard n of of: from now on changes are kept
@@ -60,8 +72,9 @@ func (c *Core) Owes() bool {
 // calls until there is not; what changes meanwhile waits for the next flush.
 func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
 	g := &c.ledger
-	dst = append(dst, g.records...)
-	g.records = g.records[:0]
+	if dst, more = g.takeDeletions(dst); more {
+		return dst, true
+	}
 	if len(g.taking) == 0 {
 		g.dirty, g.taking = g.taking[:0], g.dirty
 	}
@@ -77,6 +90,33 @@ func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
 		}
 	}
 	return dst, false
+}
+
+// takeDeletions appends deletions to dst, about RecordsBytesMax of them, and says
+// whether there are more. An entry is written only when there are none, so a key
+// that came back after its deletion is written after it.
+func (g *ledger) takeDeletions(dst []byte) (records []byte, more bool) {
+	rest := g.records[g.taken:]
+	if len(rest) > RecordsBytesMax {
+		after := rest
+		for len(rest)-len(after) < RecordsBytesMax && len(after) > 0 {
+			_, after, _ = persistence.CutRecord(after)
+		}
+		n := len(rest) - len(after)
+		g.taken += n
+		return append(dst, rest[:n]...), true
+	}
+	dst = append(dst, rest...)
+	g.records, g.taken = g.records[:0], 0
+	if cap(g.records) > ledgerKeptBytesMax {
+		g.records = nil
+	}
+	return dst, false
+}
+
+// bytes is the memory of the ledger.
+func (g *ledger) bytes() int {
+	return 4*(cap(g.dirty)+cap(g.taking)) + cap(g.records) + cap(g.value)
 }
 
 // appendEntry writes the record of an entry as it is now.
@@ -119,44 +159,6 @@ func (c *Core) Export(now uint64, cursor uint32, n int, dst []byte) (records []b
 func (c *Core) cleared() {
 	if g := &c.ledger; g.on {
 		g.dirty, g.taking = nil, nil
-		g.records = appendClear(g.records[:0], g.n, g.of)
-	}
-}
-
-// Restore assigns what a RecordKey says. The bounds do not apply to what was
-// there before. The ledger must be off.
-func (c *Core) Restore(now uint64, key, value []byte) error {
-	op := Op{Key: key, hash: c.hash(key)}
-	if i := c.find(&op); i != 0 {
-		c.remove(i, c.slab.at(i))
-	}
-	if len(value) == 0 {
-		return nil
-	}
-	log := c.logs.at(0)
-	l, s, err := parseValue(value, log)
-	c.logs.bytes += log.Bytes()
-	if err != nil || len(key) > KeyBytesMax || c.index.count >= KeysPerShardMax {
-		log.Reset()
-		return errRecord
-	}
-	k := &c.stored
-	k.Limit, k.State, k.FreshAt = &l, s, algorithms.FreshAt(s, &l)
-	if k.FreshAt <= now {
-		log.Reset()
-		return nil
-	}
-	c.adoptLog()
-	i := c.put(op.hash, key)
-	c.slab.at(i).limit |= flagRecorded
-	return nil
-}
-
-// removeIf removes the keys that f says, without a word to the ledger.
-func (c *Core) removeIf(f func(key []byte) bool) {
-	for i := slot(1); i < c.slab.next; i++ {
-		if e := c.slab.at(i); e.limit != 0 && f(c.keys.get(e.key)) {
-			c.remove(i, e)
-		}
+		g.records, g.taken = appendClear(g.records[:0], g.n, g.of), 0
 	}
 }

@@ -5,11 +5,7 @@ package shard
 
 import (
 	"errors"
-	"fmt"
-	"runtime"
 	"sync"
-
-	"sluice/persistence"
 )
 
 // Set is all shards of a server.
@@ -122,35 +118,6 @@ func (set *Set) Flush() {
 			})
 		}
 	}
-}
-
-// Restore does what a record says, before any batch runs and before Journal is
-// called. tagHash is the xxhash64 of a key's Tag.
-func (set *Set) Restore(r persistence.Record, tagHash func(key []byte) uint64) error {
-	switch r.Kind {
-	case RecordKey:
-		s := set.shards[Route(tagHash(r.Key), len(set.shards))]
-		for !s.lend() {
-			runtime.Gosched()
-		}
-		defer s.release()
-		return s.core.Restore(s.clock.Now(), r.Key, r.Value)
-	case RecordClear:
-		return set.restoreClear(r.Value, tagHash)
-	}
-	return fmt.Errorf("a record of the unknown kind %d", r.Kind)
-}
-
-// restoreClear removes the keys that lived on a shard that was cleared, also
-// when there are more or fewer shards now than then.
-func (set *Set) restoreClear(value []byte, tagHash func(key []byte) uint64) error {
-	n, of, err := parseClear(value)
-	if err != nil {
-		return err
-	}
-	return set.Each(func(_ int, c *Core, _ uint64) {
-		c.removeIf(func(key []byte) bool { return Route(tagHash(key), of) == n })
-	})
 }
 
 // SnapshotSlotsPerTick is how many slots are exported before a shard is let go.

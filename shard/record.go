@@ -19,6 +19,7 @@ package shard
 // of shard n were made fresh at once, when there were of shards.
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -148,28 +149,64 @@ func (c *cursor) parseLimit() (l algorithms.Limit, err error) {
 	return l, nil
 }
 
-// parseValue decodes what appendValue wrote, and refuses what no decision can
-// have stored. The runs of a log go into log, which must be empty.
-func parseValue(value []byte, log *algorithms.Log) (l algorithms.Limit, s algorithms.State, err error) {
+// limitHead is the part of a value that says the limit, as it was read last, and
+// what it said. Most keys share a few limits, and a limit that was checked once
+// need not be checked again.
+type limitHead struct {
+	bytes []byte
+	limit algorithms.Limit
+}
+
+// parse reads the head of a value and returns what is left of it.
+func (h *limitHead) parse(value []byte) (rest cursor, err error) {
+	if len(h.bytes) > 0 && bytes.HasPrefix(value, h.bytes) {
+		return cursor{rest: value[len(h.bytes):]}, nil
+	}
 	c := cursor{rest: value}
-	if l, err = c.parseLimit(); err != nil {
-		return l, s, err
+	spec := algorithms.Spec{Algorithm: algorithms.ID(c.byte()), Align: algorithms.Align(c.byte())}
+	spec.Units = c.uvarint()
+	window := c.uvarint()
+	spec.Burst = c.uvarint()
+	if c.bad || window > algorithms.WindowMaxNanos/nanosPerMilli || algorithms.Of(spec.Algorithm) == nil || spec.Align > algorithms.AlignJitter {
+		return c, errRecord
 	}
-	if s.At = c.fixed(); c.bad || s.At > instantMax {
-		return l, s, errRecord
+	spec.Window = window * nanosPerMilli
+	spec.AlignSet = spec.Align != algorithms.AlignEpoch
+	l, err := algorithms.NewLimit(spec, algorithms.UnitsMax)
+	if err != nil {
+		return c, errRecord
 	}
-	if l.Algorithm == algorithms.SlidingLog {
+	h.bytes, h.limit = append(h.bytes[:0], value[:len(value)-len(c.rest)]...), l
+	return c, nil
+}
+
+// parseValue decodes what appendValue wrote into k, whose limit is h's from then on,
+// and refuses what no decision can have stored. The runs of a log go into log, which
+// must be empty; what is in it after an error is void.
+func parseValue(value []byte, h *limitHead, k *algorithms.Stored, log *algorithms.Log) error {
+	c, err := h.parse(value)
+	if err != nil {
+		return err
+	}
+	k.Limit, k.State = &h.limit, algorithms.State{At: c.fixed()}
+	if c.bad || k.State.At > instantMax {
+		return errRecord
+	}
+	if s := &k.State; h.limit.Algorithm == algorithms.SlidingLog {
 		s.A, err = parseRuns(&c, s.At, log)
 	} else {
 		s.A, s.B, s.C = c.uvarint(), c.uvarint(), c.uvarint()
-		if !algorithms.Legal(s, &l) {
+		if !algorithms.Legal(*s, &h.limit) {
 			err = errRecord
 		}
 	}
 	if c.bad || len(c.rest) > 0 {
 		err = errRecord
 	}
-	return l, s, err
+	if err == nil {
+		k.FreshAt = algorithms.FreshAt(k.State, k.Limit)
+	}
+	return err
 }
 
 // parseRuns decodes the runs of a log and returns the last end.

@@ -80,9 +80,9 @@ func Open(o Options) (*Keeper, error) {
 // of how many have been read.
 func (k *Keeper) Load(set *shard.Set, clock Clock, progress func(done, total int64)) (persistence.Recovery, error) {
 	k.set, k.clock = set, clock
-	recovery, err := k.store.Replay(func(r persistence.Record) error {
-		return set.Restore(r, k.options.TagHash)
-	}, progress)
+	restoration := set.Restore(k.options.TagHash)
+	recovery, err := k.store.Replay(restoration.Do, progress)
+	restoration.End()
 	if err != nil {
 		return recovery, err
 	}

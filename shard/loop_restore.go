@@ -1,0 +1,86 @@
+package shard
+
+// Restoring a set from records, before any batch runs. All shards are held while
+// records are assigned, because a record is a few hundred nanoseconds of work and
+// taking a shard for each would double that; now and then they are let go, so that
+// whoever only looks at the server meanwhile is answered.
+
+import (
+	"fmt"
+	"runtime"
+
+	"sluice/persistence"
+)
+
+// RestoreRecordsPerTurn is how many records are assigned before the shards are let
+// go for a moment: below a millisecond of work.
+const RestoreRecordsPerTurn = 1024
+
+// Restoration assigns records to the keys of a set. End it before anything else is
+// done with the set.
+type Restoration struct {
+	set     *Set
+	tagHash func(key []byte) uint64
+	now     uint64
+	left    int // records of this turn
+}
+
+// Restore begins a restoration: before any batch runs, and before Journal is called.
+// tagHash is the xxhash64 of a key's Tag.
+func (set *Set) Restore(tagHash func(key []byte) uint64) *Restoration {
+	r := &Restoration{set: set, tagHash: tagHash}
+	r.hold()
+	return r
+}
+
+// Do does what a record says. Key and value are not kept. A record that cannot have
+// been written by us is an error.
+func (r *Restoration) Do(record persistence.Record) error {
+	if r.left--; r.left < 0 {
+		r.release()
+		r.hold()
+	}
+	switch record.Kind {
+	case RecordKey:
+		s := r.set.shards[Route(r.tagHash(record.Key), len(r.set.shards))]
+		return s.core.Restore(r.now, record.Key, record.Value)
+	case RecordClear:
+		return r.clear(record.Value)
+	}
+	return fmt.Errorf("a record of the unknown kind %d", record.Kind)
+}
+
+// End lets the shards go.
+func (r *Restoration) End() { r.release() }
+
+func (r *Restoration) hold() {
+	for _, s := range r.set.shards {
+		for !s.lend() {
+			runtime.Gosched()
+		}
+	}
+	r.now, r.left = r.set.shards[0].clock.Now(), RestoreRecordsPerTurn
+}
+
+func (r *Restoration) release() {
+	for _, s := range r.set.shards {
+		s.release()
+	}
+}
+
+// clear removes the keys that lived on a shard that was cleared, also when there are
+// more or fewer shards now than then.
+func (r *Restoration) clear(value []byte) error {
+	n, of, err := parseClear(value)
+	if err != nil {
+		return err
+	}
+	if of == len(r.set.shards) {
+		r.set.shards[n].core.Clear()
+		return nil
+	}
+	for _, s := range r.set.shards {
+		s.core.removeIf(func(key []byte) bool { return Route(r.tagHash(key), of) == n })
+	}
+	return nil
+}

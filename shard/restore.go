@@ -1,0 +1,58 @@
+package shard
+
+// Restoring is the way back from records to entries. Each record is an assignment,
+// so what comes last counts, and a record may be assigned twice. Nothing in it is
+// believed that a decision could not have stored: a file that happens to match its
+// checksum must not make a table that no call could have made.
+
+import "errors"
+
+// errTooMany says that a shard cannot hold what is on disk.
+var errTooMany = errors.New("more keys than one shard can hold: start with more --shards")
+
+// Restore assigns what a RecordKey says; the key is fresh where value is empty. The
+// bounds do not apply to what was there before. The ledger must be off. An error
+// leaves the key fresh.
+func (c *Core) Restore(now uint64, key, value []byte) error {
+	if len(key) > KeyBytesMax {
+		return errRecord
+	}
+	hash := c.hash(key)
+	i := c.index.find(hash, func(i slot) bool {
+		e := c.slab.at(i)
+		return e.hash == hash && c.keys.same(e.key, key)
+	})
+	if i != 0 {
+		c.remove(i, c.slab.at(i))
+	}
+	if len(value) == 0 {
+		return nil
+	}
+	if c.index.count >= KeysPerShardMax {
+		return errTooMany
+	}
+	// The runs of a log go into the empty log, which the entry takes over; what
+	// memory that has already is counted already.
+	log := c.logs.at(0)
+	c.logs.bytes -= log.Bytes()
+	k := &c.stored
+	err := parseValue(value, &c.ledger.head, k, log)
+	c.logs.bytes += log.Bytes()
+	if err != nil || k.FreshAt <= now {
+		log.Reset()
+		return err
+	}
+	c.adoptLog()
+	i = c.put(hash, key)
+	c.slab.at(i).limit |= flagRecorded
+	return nil
+}
+
+// removeIf removes the keys that f says, without a word to the ledger.
+func (c *Core) removeIf(f func(key []byte) bool) {
+	for i := slot(1); i < c.slab.next; i++ {
+		if e := c.slab.at(i); e.limit != 0 && f(c.keys.get(e.key)) {
+			c.remove(i, e)
+		}
+	}
+}
