@@ -88,6 +88,10 @@ func TestContract(t *testing.T) {
 			@50 fixed 9 60s 1 ALIGN FIRST    D 0 10000
 			@50 fixed 10 60s 1 ALIGN FIRST   A 0 reset 60000
 		`},
+		{"ALIGN FIRST goes on with a single unit", `
+			@0  fixed 3 60s 1 ALIGN FIRST   A 2 reset 60000
+			@10 fixed 9 60s 2 ALIGN FIRST   A 6 reset 50000
+		`},
 		{"sliding_log: an entry stops counting one window after it, not before, not after", `
 			@0.000000001  log 10 10s 4   A 6 reset 10000
 			@5            log 10 10s 6   A 0 reset 10000

@@ -114,6 +114,9 @@ func TestLogMemory(t *testing.T) {
 			log.add(now+peak, 1)
 			bounded("full")
 		}
+		if log.Bytes() != 16*cap(log.runs) {
+			t.Errorf("%d bytes for room of %d runs", log.Bytes(), cap(log.runs))
+		}
 		if most := 16 * max(4*int(peak), 8); log.Bytes() > most || uint64(log.Len()) != peak {
 			t.Errorf("peak %d: %d bytes for %d runs", peak, log.Bytes(), log.Len())
 		}
