@@ -15,14 +15,14 @@ import (
 type State string
 
 const (
-	Whole      State = "whole"
-	TornTail   State = "torn tail"     // the newest generation was cut short by a crash; harmless
-	NeverBegun State = "never begun"   // a generation without a header; harmless
-	Superseded State = "superseded"    // older than the snapshot; removed at the next start
-	Temporary  State = "temporary"     // an unfinished snapshot; removed at the next start
-	Damaged    State = "damaged"       // repair saves what can be saved
-	Newer      State = "newer version" // neither start nor repair touches it
-	Foreign    State = "foreign"       // neither start nor repair touches it
+	StateWhole      State = "whole"
+	StateTornTail   State = "torn tail"     // the newest generation was cut short by a crash; harmless
+	StateNeverBegun State = "never begun"   // a generation without a header; harmless
+	StateSuperseded State = "superseded"    // older than the snapshot; removed at the next start
+	StateTemporary  State = "temporary"     // an unfinished snapshot; removed at the next start
+	StateDamaged    State = "damaged"       // repair saves what can be saved
+	StateNewer      State = "newer version" // neither start nor repair touches it
+	StateForeign    State = "foreign"       // neither start nor repair touches it
 )
 
 // Gap is a range of bytes that cannot be read as frames.
@@ -81,7 +81,7 @@ func inspect(fs FS, dir string, visit func(frame) error) (Report, *survey, error
 		}
 	}
 	for _, p := range v.superseded {
-		report.add(p, Superseded)
+		report.add(p, StateSuperseded)
 	}
 	if v.snapshot != nil {
 		if err := report.look(fs, v.snapshot, nil, visit); err != nil {
@@ -98,10 +98,10 @@ func inspect(fs FS, dir string, visit func(frame) error) (Report, *survey, error
 		}
 	}
 	if v.hollow != nil {
-		report.add(*v.hollow, NeverBegun)
+		report.add(*v.hollow, StateNeverBegun)
 	}
 	if v.temp {
-		report.Files = append(report.Files, FileReport{Name: tempName, State: Temporary})
+		report.Files = append(report.Files, FileReport{Name: tempName, State: StateTemporary})
 	}
 	report.blame()
 	return report, v, nil
@@ -114,8 +114,8 @@ func (r *Report) blame() {
 		var damage *DamageError
 		for i := range r.Files {
 			file := &r.Files[i]
-			if errors.As(problem, &damage) && damage.Path == filepath.Join(r.Dir, file.Name) && file.State == Whole {
-				file.State = Damaged
+			if errors.As(problem, &damage) && damage.Path == filepath.Join(r.Dir, file.Name) && file.State == StateWhole {
+				file.State = StateDamaged
 				file.gap(damage.Offset, 0, damage.What)
 			}
 		}
@@ -129,12 +129,12 @@ func (r *Report) add(p part, state State) *FileReport {
 
 // look reads all that can be read of a file that counts.
 func (r *Report) look(fs FS, p, next *part, visit func(frame) error) error {
-	file := r.add(*p, Whole)
+	file := r.add(*p, StateWhole)
 	if isNotOurs(p.err) {
-		file.State = Foreign
+		file.State = StateForeign
 		var newer *VersionError
 		if errors.As(p.err, &newer) {
-			file.State = Newer
+			file.State = StateNewer
 		}
 		return nil
 	}
@@ -175,11 +175,11 @@ func (r *Report) judge(file *FileReport, reader *reader, seed uint32, mayBeTorn 
 	if len(file.Gaps) == 0 {
 		return nil
 	}
-	file.State = Damaged
+	file.State = StateDamaged
 	if mayBeTorn {
 		damaged, err := reader.damagedBefore(seed, file.Gaps[0].Offset)
 		if err == nil && !damaged {
-			file.State = TornTail
+			file.State = StateTornTail
 		}
 		return err
 	}

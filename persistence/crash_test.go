@@ -16,9 +16,8 @@ import (
 func TestPowerLoss(t *testing.T) {
 	images, first := count(t, "CRASH_IMAGES", 2000), count(t, "CRASH_SEED", 0)
 	modes := []persistence.Mode{persistence.Always, persistence.Always, persistence.EverySec, persistence.OSDecides}
-	for n := 0; n < images; {
-		seed := uint64(first + n)
-		n += history(t, seed, modes[seed/8%4])
+	for n, seed := 0, uint64(first); n < images; seed++ {
+		n += history(t, seed, modes[seed%4])
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}

@@ -161,11 +161,11 @@ func TestFullAndFreeAgain(t *testing.T) {
 		fs := faultfs.New(1)
 		store, _, _ := mustLoad(t, fs)
 		needed := false
-		q := persistence.NewQueue(store, mode, 256<<10, func() { needed = true })
+		q := persistence.NewQueue(store, mode, 64<<10, func() { needed = true })
 		now, acked, sent := time.Duration(0), state{}, state{}
 		submit := func(i int) (answer error) {
 			now += 20 * time.Millisecond
-			line := fmt.Sprintf("k%d=%s", i%50, strings.Repeat(fmt.Sprint(i%10), 3000))
+			line := fmt.Sprintf("k%d=%s", i%50, strings.Repeat(fmt.Sprint(i%10), 6000))
 			sent.apply(mustCut(line))
 			q.Submit(now, uint64(i), batch(line), func(err error) {
 				if answer = err; err == nil {
@@ -177,7 +177,7 @@ func TestFullAndFreeAgain(t *testing.T) {
 		}
 		i := 0
 		for round := range 100 {
-			fs.SetCapacity(1 << 20)
+			fs.SetCapacity(256 << 10)
 			full := false
 			for n := 0; n < 400 && !full; n++ {
 				i++

@@ -132,7 +132,7 @@ func flippedVersion(p []byte) bool {
 // isHollow reports whether p, the first bytes of a journal, can be what remains of a header whose writing was cut short:
 // nothing, or a part of a header, with nothing or zero bytes behind it. A file of zero bytes of any length counts as well.
 //
-// Invariant: a header is written and synced before the first frame. So a generation that is hollow never held a frame.
+// A header is written and synced before the first frame. So a generation that is hollow never held a frame.
 func isHollow(p []byte, size int64) bool {
 	p = bytes.TrimRight(p, "\x00")
 	if len(p) == 0 {

@@ -180,8 +180,8 @@ func TestGroupLargerThanAFrame(t *testing.T) {
 	store, _, _ := mustLoad(t, fs)
 	q := persistence.NewQueue(store, persistence.Always, 64<<20, nil)
 	fs.SetFaults(faultfs.Fault{Call: 1, Op: faultfs.OpWrite, Err: syscall.EIO})
-	long := strings.Repeat("v", 7<<20)
-	for i := range 5 {
+	long := strings.Repeat("v", 9<<20)
+	for i := range 3 {
 		q.Submit(0, uint64(i), batch(fmt.Sprintf("k%d=%s", i, long)), nil)
 	}
 	q.Tick(time.Second)
@@ -190,7 +190,7 @@ func TestGroupLargerThanAFrame(t *testing.T) {
 	}
 	must(t, q.Close(time.Second, 9))
 	_, s, _ := mustLoad(t, fs)
-	if len(s) != 5 {
+	if len(s) != 3 {
 		t.Errorf("%d keys", len(s))
 	}
 }

@@ -1,5 +1,5 @@
-// Reading a file frame by frame, through a window that is as long as the longest frame it has met, and looking behind a
-// broken frame for the next whole one.
+// Reading a file frame by frame, through a window that is a little longer than the longest frame it has met, and looking
+// behind a broken frame for the next whole one.
 //
 // Nothing read from a file is believed before it is checked: a length is compared with the frame's limit and with what is
 // left of the file before a byte is allocated for it.
@@ -9,11 +9,11 @@ package persistence
 import "errors"
 
 const (
-	// WindowBytesMin is how much is read at once.
+	// WindowBytesMin is how much is read at once, beyond what is asked for.
 	WindowBytesMin = 256 << 10
 	// SearchWorkBytesMax bounds what one search for the next whole frame checks; a file can be made so that nearly every
 	// byte looks like the head of a long frame.
-	SearchWorkBytesMax = 1 << 30
+	SearchWorkBytesMax = 256 << 20
 )
 
 var errSearchTooLong = errors.New("too much looks like a frame and is none")
@@ -65,7 +65,7 @@ func (r *reader) at(offset int64, n int) ([]byte, error) {
 
 // slide moves the window to offset and makes it n bytes long at least. What it held of that already is not read again.
 func (r *reader) slide(offset int64, n int) error {
-	length := int(min(int64(max(n, WindowBytesMin)), r.size-offset))
+	length := int(min(int64(n+WindowBytesMin), r.size-offset))
 	if cap(r.window) < length {
 		grown := make([]byte, len(r.window), length)
 		copy(grown, r.window)

@@ -1,3 +1,5 @@
+// Records by rows: what is encoded comes back, and nothing else is taken for a record.
+
 package persistence_test
 
 import (

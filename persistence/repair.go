@@ -44,7 +44,7 @@ func Repair(disk FS, dir string) (report Report, err error) {
 		}
 	}
 	for _, file := range report.Files {
-		if file.State == Damaged {
+		if file.State == StateDamaged {
 			kept, err := keepCopy(patient, dir, file.Name)
 			if err != nil {
 				return report, err

@@ -100,8 +100,8 @@ func (p *part) look(fs FS, regular bool) error {
 	}
 	defer r.close()
 	p.size = r.size
-	first, err := r.at(0, int(min(r.size, headerBytes)))
-	if err != nil {
+	first := make([]byte, min(r.size, headerBytes))
+	if _, err := r.file.ReadAt(first, 0); err != nil {
 		return err
 	}
 	p.head, p.err = decodeHeader(p.path, p.kind, p.generation, first)
