@@ -335,7 +335,7 @@ func TestCaseStraddling(t *testing.T) {
 // longer than two windows.
 func TestCaseIdleAndTimeToLive(t *testing.T) {
 	const hour = 3600 * uint64(second)
-	for _, a := range All() {
+	for _, a := range Rates() {
 		t.Run(a.Name, func(t *testing.T) {
 			l, err := NewLimit(Spec{Algorithm: a.ID, Units: 10, Window: hour}, LogLimitMaxDefault)
 			if err != nil {

@@ -23,6 +23,8 @@ var counter = model{
 		s.B = plus(s.B, cost)
 		return s
 	},
+	mark: func(s State, _ *Limit) uint64 { return s.A },
+	back: backCounter,
 	legal: func(s State, l *Limit) bool {
 		return s.A > s.At && s.A-s.At <= l.Window && s.B <= unitsStoredMax && s.C <= unitsStoredMax
 	},
@@ -54,4 +56,18 @@ func freshAtCounter(s State, l *Limit) uint64 {
 		return s.A + l.Window
 	}
 	return s.A
+}
+
+// backCounter takes units from the count that they were charged to, which may have
+// become the previous one; the newest are in the current count.
+func backCounter(s State, l *Limit, mark, units uint64, _ *Log) State {
+	if mark == newest || mark == s.A {
+		n := min(s.B, units)
+		s.B -= n
+		units -= n
+	}
+	if mark == newest || mark+l.Window == s.A {
+		s.C -= min(s.C, units)
+	}
+	return s
 }

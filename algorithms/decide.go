@@ -100,6 +100,53 @@ func FreshAt(s State, l *Limit) uint64 {
 	return byID[l.Algorithm].model.freshAt(s, l)
 }
 
+// Mark names what the last charge of a state went to: the window, the run, the
+// count, or the time since the key was fresh. GiveBack takes from nothing else.
+func Mark(k *Stored) uint64 {
+	return byID[k.Limit.Algorithm].model.mark(k.State, k.Limit)
+}
+
+// newest is the mark of whatever was charged last.
+const newest = math.MaxUint64
+
+// GiveBack takes units back that were charged under a mark of the same model, as
+// far as they still count at now: nothing comes back from a window that has ended,
+// nor from a state that has been fresh since. A key whose limit is of another model
+// meanwhile gives nothing back. k holds what is left; used 0 is a fresh key.
+func GiveBack(k *Stored, now, mark, units uint64) (used uint64) {
+	s, before := settle(k, now)
+	if before == 0 {
+		return 0
+	}
+	k.State = byID[k.Limit.Algorithm].model.back(s, k.Limit, mark, units, k.Log)
+	k.FreshAt = FreshAt(k.State, k.Limit)
+	_, used = settle(k, now)
+	return used
+}
+
+// Refund takes back the newest units, down to a fresh key.
+func Refund(k *Stored, now, units uint64) (used uint64) { return GiveBack(k, now, newest, units) }
+
+// Charge charges a call whatever the limit says, so that a debt may come of it.
+// It refuses, and changes nothing, when more than 2^63 − 1 units would be used.
+func Charge(c *Call, k *Stored) (ok bool) {
+	s, used := settle(k, c.Now)
+	if used > unitsStoredMax || c.Cost > unitsStoredMax-used {
+		return false
+	}
+	charge(c, k, s, used)
+	return true
+}
+
+// charge stores a settled state with the call's cost, under the call's limit.
+func charge(c *Call, k *Stored, s State, used uint64) {
+	m := &byID[c.Limit.Algorithm].model
+	s = take(m, c, k, s, used)
+	k.Limit = c.Limit
+	k.State = m.charge(s, c.Limit, c.Cost, k.Log)
+	k.FreshAt = m.freshAt(k.State, c.Limit)
+}
+
 // unitsStoredMax bounds a count in a state: a debt of 2^63 − 1 units.
 const unitsStoredMax = math.MaxInt64
 

@@ -203,7 +203,8 @@ func TestLegalRows(t *testing.T) {
 		want  bool
 	}{
 		{TokenBucket, State{at, 0, second, 0}, true},
-		{TokenBucket, State{at, 0, second, 1}, false},
+		{TokenBucket, State{at, 0, second, at}, true},
+		{TokenBucket, State{at, 0, second, at + 1}, false},
 		{GCRA, State{at, 499_999_999, 1<<64 - 1, 0}, true},
 		{GCRA, State{at, 500_000_000, 0, 0}, false},
 		{LeakyBucket, State{at, 1<<64 - 1, 0, 0}, false},

@@ -102,7 +102,7 @@ func (t *tape) Uint64() uint64 {
 
 func FuzzDecide(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for id := range len(All()) {
+	for id := range len(Rates()) {
 		for range 4 {
 			seed := make([]byte, 100+r.IntN(900))
 			for i := range seed {
@@ -112,7 +112,7 @@ func FuzzDecide(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, id byte, bytes []byte) {
-		a := &All()[int(id)%len(All())]
+		a := &Rates()[int(id)%len(Rates())]
 		h := drawHistory(rand.New(&tape{bytes: bytes}), a)
 		w, d := newTwins(), Decision{}
 		var steps []step

@@ -14,8 +14,8 @@ import (
 
 // law runs f over random histories of every algorithm.
 func law(t *testing.T, f func(h *history) error) {
-	for i := range All() {
-		a := &All()[i]
+	for i := range Rates() {
+		a := &Rates()[i]
 		t.Run(a.Name, func(t *testing.T) { histories(t, a, f) })
 	}
 }
@@ -331,9 +331,9 @@ func givesBack(l *Limit, from, to, hash uint64) *big.Rat {
 
 // No decision allocates, whatever it is and whatever limits meet.
 func TestLaw8Bounded(t *testing.T) {
-	for i := range All() {
-		for j := range All() {
-			from, to := &All()[i], &All()[j]
+	for i := range Rates() {
+		for j := range Rates() {
+			from, to := &Rates()[i], &Rates()[j]
 			t.Run(from.Name+" to "+to.Name, func(t *testing.T) {
 				one, err := NewLimit(Spec{Algorithm: from.ID, Units: 100, Window: second}, LogLimitMaxDefault)
 				two, err2 := NewLimit(Spec{Algorithm: to.ID, Units: 90, Window: 3 * second}, LogLimitMaxDefault)

@@ -88,6 +88,9 @@ func NewLimit(s Spec, logLimitMax uint64) (Limit, error) {
 	if a.ID == SlidingLog && s.Units > logLimitMax {
 		return Limit{}, fmt.Errorf("limit out of range: a sliding_log keeps at most %d units, got %d; use sliding_counter for larger limits", logLimitMax, s.Units)
 	}
+	if a.ID == Budget {
+		s.Align = AlignFirst
+	}
 	burst := s.Burst
 	if burst == 0 {
 		burst = s.Units
@@ -133,3 +136,9 @@ func optionError(option string, a *Algorithm, o Options) error {
 	}
 	return fmt.Errorf("%s does not belong to %s, it is an option of %s", option, a.Name, join(owners))
 }
+
+// Logged says whether what is charged under the limit is kept in a Log.
+func (l *Limit) Logged() bool { return l.Algorithm == SlidingLog || l.Algorithm == Concurrency }
+
+// Kind is what the limit counts.
+func (l *Limit) Kind() Kind { return byID[l.Algorithm].Kind }

@@ -91,6 +91,7 @@ func TestNewLimit(t *testing.T) {
 func TestRegistry(t *testing.T) {
 	want := map[ID]string{
 		1: "token_bucket", 2: "gcra", 3: "leaky_bucket", 4: "fixed_window", 5: "sliding_log", 6: "sliding_counter",
+		7: "budget", 8: "concurrency",
 	}
 	var names []string
 	for i, a := range All() {
@@ -105,7 +106,7 @@ func TestRegistry(t *testing.T) {
 	if len(names) != len(want) || !reflect.DeepEqual(Names(), names) {
 		t.Errorf("names %v", Names())
 	}
-	for _, id := range []ID{0, 7, 255} {
+	for _, id := range []ID{0, 9, 255} {
 		if Of(id) != nil || id.String() != "unknown" {
 			t.Errorf("there is an algorithm %d", id)
 		}
@@ -120,7 +121,7 @@ func TestLookup(t *testing.T) {
 		"sliding_log": SlidingLog, "sl": SlidingLog, "sliding-log": SlidingLog,
 		"sliding_counter": SlidingCounter, "sc": SlidingCounter, "Sc": SlidingCounter, "SLIDING-COUNTER": SlidingCounter,
 
-		"": 0, " ": 0, "tokenbucket": 0, "token bucket": 0, "tb ": 0, "token_bucket\x00": 0, "budget": 0, "concurrency": 0,
+		"": 0, " ": 0, "tokenbucket": 0, "token bucket": 0, "tb ": 0, "token_bucket\x00": 0, "budget": Budget, "concurrency": Concurrency,
 		"token__bucket": 0, "gcrа": 0, // the last letter is Cyrillic
 		strings.Repeat("x", 24): 0, strings.Repeat("x", 25): 0, "token_bucket" + strings.Repeat("x", 70_000): 0,
 		"[oken_bucket": 0, "@": 0, "\xff": 0,

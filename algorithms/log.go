@@ -20,6 +20,8 @@ var slidingLog = model{
 	freshAt: func(s State, _ *Limit) uint64 { return s.A },
 	adopt:   adoptLog,
 	charge:  chargeLog,
+	mark:    func(s State, l *Limit) uint64 { return s.At + l.Window },
+	back:    backLog,
 	legal:   func(State, *Limit) bool { return false }, // made from its runs
 }
 
@@ -43,6 +45,16 @@ func chargeLog(s State, l *Limit, cost uint64, log *Log) State {
 	return State{At: s.At, A: max(s.A, end), C: s.C}
 }
 
+func backLog(s State, _ *Limit, mark, units uint64, log *Log) State {
+	if mark == newest {
+		log.cut(units)
+	} else {
+		log.reduce(mark, units)
+	}
+	s.A = log.last(s.At)
+	return s
+}
+
 // Run is a charge in a log: units that count until End, told as a running sum.
 type Run struct {
 	End uint64 // nanoseconds since 1970
@@ -59,8 +71,9 @@ type Run struct {
 // back, so that its room is never more than eight times its runs and roomRuns.
 type Log struct {
 	runs []Run
-	head int    // runs before head have been dropped
-	base uint64 // the sum of all dropped runs
+	ids  []string // whose each run is, in a log of permits; else nil
+	head int      // runs before head have been dropped
+	base uint64   // the sum of all dropped runs
 }
 
 // roomRuns is the room that a log keeps however few runs it has: 4 KiB.
@@ -70,7 +83,10 @@ const roomRuns = 256
 func (g *Log) Len() int { return len(g.runs) - g.head }
 
 // Bytes is the memory that the runs take.
-func (g *Log) Bytes() int { return cap(g.runs) * 16 }
+func (g *Log) Bytes() int { return cap(g.runs)*16 + cap(g.ids)*(16+idBytesMean) }
+
+// idBytesMean is what the id of a permit is taken to need.
+const idBytesMean = 48
 
 // Each calls f with the end and the units of each run, oldest end first.
 func (g *Log) Each(f func(end, units uint64)) {
@@ -137,14 +153,24 @@ func (g *Log) drop(t uint64) {
 	g.base = g.before(n)
 	g.head += n
 	if g.head > len(g.runs)/2 {
-		live := g.runs[g.head:]
-		if cap(g.runs) > 4*len(live)+roomRuns {
-			g.runs = append(make([]Run, 0, 2*len(live)), live...)
-		} else {
-			g.runs = g.runs[:copy(g.runs, live)]
+		g.runs = pack(g.runs, g.head)
+		if g.ids != nil {
+			g.ids = pack(g.ids, g.head)
 		}
 		g.head = 0
 	}
+}
+
+// pack moves what stands from head on to the front, into less memory where much
+// of it has become spare.
+func pack[T any](s []T, head int) []T {
+	live := s[head:]
+	if cap(s) > 4*len(live)+roomRuns {
+		return append(make([]T, 0, 2*len(live)), live...)
+	}
+	n := copy(s, live)
+	clear(s[n:])
+	return s[:n]
 }
 
 // add puts units that count until end in their place. That is the back of the

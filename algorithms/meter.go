@@ -7,7 +7,8 @@ package algorithms
 // read (remaining, waits) is divided.
 //
 //	A, B   level = used × Window, high and low word
-//	C      not used
+//	C      the instant of the charge that found the key fresh: who gives back what
+//	       was charged before that has nothing to give
 //
 // Between two windows the level is scaled by W'/W and rounded up to the next
 // whole level, 1/W' of a unit. Every later comparison is between whole levels,
@@ -19,8 +20,10 @@ var meter = model{
 	freshAt: freshAtMeter,
 	adopt:   adoptMeter,
 	charge:  chargeMeter,
+	mark:    func(s State, _ *Limit) uint64 { return s.C },
+	back:    backMeter,
 	legal: func(s State, l *Limit) bool {
-		return s.C == 0 && level(s).div(l.Window) <= unitsStoredMax
+		return s.C <= s.At && level(s).div(l.Window) <= unitsStoredMax
 	},
 }
 
@@ -36,7 +39,7 @@ func level(s State) wide { return wide{s.A, s.B} }
 
 func settleMeter(s State, l *Limit, t uint64, _ *Log) (State, uint64) {
 	v := level(s).sub(mul(t-s.At, l.Units))
-	return State{At: t, A: v.hi, B: v.lo}, v.divUp(l.Window)
+	return State{At: t, A: v.hi, B: v.lo, C: s.C}, v.divUp(l.Window)
 }
 
 func untilMeter(s State, l *Limit, x uint64, _ *Log) int64 {
@@ -48,15 +51,16 @@ func freshAtMeter(s State, l *Limit) uint64 {
 }
 
 func adoptMeter(s State, was, l *Limit, used, _ uint64) State {
-	var v wide
 	switch {
 	case used == 0:
+		return State{At: s.At, C: s.At}
 	case isMeter(was):
-		v = level(s).scaleUp(l.Window, was.Window)
+		v := level(s).scaleUp(l.Window, was.Window)
+		return State{At: s.At, A: v.hi, B: v.lo, C: s.C}
 	default:
-		v = mul(used, l.Window)
+		v := mul(used, l.Window)
+		return State{At: s.At, A: v.hi, B: v.lo, C: s.At}
 	}
-	return State{At: s.At, A: v.hi, B: v.lo}
 }
 
 // isMeter says whether a state under l is a level. The three names are one
@@ -67,5 +71,13 @@ func isMeter(l *Limit) bool {
 
 func chargeMeter(s State, l *Limit, cost uint64, _ *Log) State {
 	v := level(s).add(mul(cost, l.Window))
-	return State{At: s.At, A: v.hi, B: v.lo}
+	return State{At: s.At, A: v.hi, B: v.lo, C: s.C}
+}
+
+func backMeter(s State, l *Limit, mark, units uint64, _ *Log) State {
+	if mark != newest && mark != s.C {
+		return s
+	}
+	v := level(s).sub(mul(units, l.Window))
+	return State{At: s.At, A: v.hi, B: v.lo, C: s.C}
 }

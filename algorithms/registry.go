@@ -4,7 +4,10 @@ package algorithms
 // model that decides all come from here; laws, fuzzing, benchmarks and the
 // reference range over it.
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // ID names an algorithm on disk. An id is never reused.
 type ID uint8
@@ -17,6 +20,21 @@ const (
 	FixedWindow    ID = 4
 	SlidingLog     ID = 5
 	SlidingCounter ID = 6
+	Budget         ID = 7
+	Concurrency    ID = 8
+)
+
+// Kind says what an algorithm counts. States convert into each other within a
+// kind; a key of one kind is of the wrong type for a call of another.
+type Kind uint8
+
+const (
+	// Rate: units per window.
+	Rate Kind = iota
+	// Money: millionths per window, written as decimals.
+	Money
+	// Permits: units held at once.
+	Permits
 )
 
 // Options are the options that an algorithm takes, as a set of bits.
@@ -35,6 +53,7 @@ const (
 // Algorithm is a row of the registry.
 type Algorithm struct {
 	ID      ID
+	Kind    Kind
 	Name    string   // as TYPE and INSPECT say it
 	Short   []string // further names that callers may use
 	Options Options
@@ -54,6 +73,8 @@ type model struct {
 	charge  func(s State, l *Limit, cost uint64, log *Log) State
 	legal   func(s State, l *Limit) bool
 	delay   func(s State, l *Limit) int64 // nil: an admitted call never waits
+	mark    func(s State, l *Limit) uint64
+	back    func(s State, l *Limit, mark, units uint64, log *Log) State
 }
 
 var registry = [...]Algorithm{
@@ -93,6 +114,18 @@ var registry = [...]Algorithm{
 		When:    "Large limits without edges, in constant memory.",
 		model:   counter,
 	},
+	{
+		ID: Budget, Kind: Money, Name: "budget", Options: OptionCalendar,
+		Summary: "Counts decimals, such as dollars, per window; a plain duration begins with the first charge.",
+		When:    "Money and other fractions, per calendar day or month above all.",
+		model:   window,
+	},
+	{
+		ID: Concurrency, Kind: Permits, Name: "concurrency",
+		Summary: "Counts what is held at the same time; a permit frees itself after the window, its time to live.",
+		When:    "Work that must not run too often at once; in plans and RL.ACQUIRE.",
+		model:   permits,
+	},
 }
 
 // byID finds a row by its id; rows of ids that do not exist are nil.
@@ -118,6 +151,12 @@ var byName = func() map[string]ID {
 // All returns the rows of the registry in the order of their ids. The caller
 // must not change them.
 func All() []Algorithm { return registry[:] }
+
+// Rates returns the rows that count units per window.
+func Rates() []Algorithm { return registry[:rates] }
+
+// rates is how many rows are of the kind Rate; they come first.
+var rates = slices.IndexFunc(registry[:], func(a Algorithm) bool { return a.Kind != Rate })
 
 // Of returns the row of an id, nil for an id that is not in the registry.
 func Of(id ID) *Algorithm { return byID[id] }

@@ -197,7 +197,7 @@ func drawHistory(dice *rand.Rand, a *Algorithm) *history {
 	for range h.IntN(4) {
 		switch id := a.ID; h.IntN(4) {
 		case 0:
-			id = All()[h.IntN(len(All()))].ID
+			id = Rates()[h.IntN(len(Rates()))].ID
 			fallthrough
 		case 1:
 			h.limits = append(h.limits, h.limit(id))
@@ -257,7 +257,7 @@ func (h *history) sibling(l *Limit) *Limit {
 	case 3:
 		s.Align = Align(h.IntN(3))
 	case 4:
-		s.Algorithm = All()[h.IntN(len(All()))].ID
+		s.Algorithm = Rates()[h.IntN(len(Rates()))].ID
 	}
 	return h.legal(s)
 }

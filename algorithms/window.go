@@ -1,6 +1,6 @@
 package algorithms
 
-// The fixed window: a count that starts again at the window's end.
+// The fixed window, and the budget, which counts millionths in the same way: a count that starts again at the window's end.
 //
 //	A   the end of the window, an instant
 //	B   units charged in it
@@ -16,6 +16,13 @@ var window = model{
 	adopt:   adoptWindow,
 	charge: func(s State, _ *Limit, cost uint64, _ *Log) State {
 		return State{At: s.At, A: s.A, B: plus(s.B, cost)}
+	},
+	mark: func(s State, _ *Limit) uint64 { return s.A },
+	back: func(s State, _ *Limit, mark, units uint64, _ *Log) State {
+		if mark == newest || mark == s.A {
+			s.B -= min(s.B, units)
+		}
+		return s
 	},
 	legal: func(s State, l *Limit) bool {
 		return s.A > s.At && s.A-s.At <= l.Window && s.B <= unitsStoredMax && s.C == 0
@@ -37,7 +44,7 @@ func untilWindow(s State, _ *Limit, _ uint64, _ *Log) int64 { return Millis(s.A 
 // A window that began with its first call goes on when only the limit changed.
 func adoptWindow(s State, was, l *Limit, used, keyHash uint64) State {
 	end := windowEnd(l, s.At, keyHash)
-	if used > 0 && l.Align == AlignFirst && was.Algorithm == FixedWindow && was.Align == AlignFirst && was.Window == l.Window {
+	if used > 0 && l.Align == AlignFirst && was.Algorithm == l.Algorithm && was.Align == AlignFirst && was.Window == l.Window {
 		end = s.A
 	}
 	return State{At: s.At, A: end, B: used}

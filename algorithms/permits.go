@@ -1,0 +1,176 @@
+package algorithms
+
+// Concurrency: permits that are held until they are released or their time to
+// live, the window, has passed. A permit is a run of a log with an id: it counts
+// until it ends, and who holds it can end it sooner or later.
+//
+// The words of the State are those of a sliding log.
+
+var permits = model{
+	settle:  slidingLog.settle,
+	until:   slidingLog.until,
+	freshAt: slidingLog.freshAt,
+	adopt: func(s State, was, _ *Limit, used, _ uint64) State {
+		if was == nil {
+			return State{At: s.At}
+		}
+		return s
+	},
+	charge: func(s State, l *Limit, n uint64, log *Log) State {
+		end := s.At + l.Window
+		log.drop(s.At)
+		log.grant(end, n)
+		return State{At: s.At, A: max(s.A, end), C: s.C}
+	},
+	mark:  slidingLog.mark,
+	back:  func(s State, _ *Limit, _, _ uint64, _ *Log) State { return s }, // permits go back by id
+	legal: slidingLog.legal,
+}
+
+// grant adds a permit for n units that ends at end, behind those that end at the
+// same instant. Its id is empty until Name gives it one.
+func (g *Log) grant(end, n uint64) {
+	i := g.after(end)
+	if g.ids == nil {
+		g.ids = make([]string, len(g.runs))
+	}
+	at := g.head + i
+	before := g.before(i)
+	g.runs = append(g.runs, Run{})
+	copy(g.runs[at+1:], g.runs[at:])
+	g.runs[at] = Run{End: end, Sum: before}
+	g.ids = append(g.ids, "")
+	copy(g.ids[at+1:], g.ids[at:])
+	g.ids[at] = ""
+	for ; at < len(g.runs); at++ {
+		g.runs[at].Sum += n
+	}
+}
+
+// Permit is one permit of a log.
+type Permit struct {
+	ID    string
+	Units uint64
+	End   uint64 // nanoseconds since 1970
+}
+
+// Name gives the permit that was granted last an id. Nothing may have happened to
+// the log since.
+func (g *Log) Name(id string) {
+	for i := len(g.ids) - 1; i >= g.head; i-- {
+		if g.ids[i] == "" {
+			g.ids[i] = id
+			return
+		}
+	}
+}
+
+// permit finds the index of a live permit by its id, −1 without one.
+func (g *Log) permit(id string, now uint64) int {
+	for i := g.head + g.after(now); i < len(g.ids); i++ {
+		if g.ids[i] == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// at returns the permit at an index.
+func (g *Log) at(i int) Permit {
+	return Permit{g.ids[i], g.runs[i].Sum - g.before(i-g.head), g.runs[i].End}
+}
+
+// Permit finds a live permit by its id.
+func (g *Log) Permit(id string, now uint64) (p Permit, ok bool) {
+	if i := g.permit(id, now); i >= 0 {
+		return g.at(i), true
+	}
+	return p, false
+}
+
+// Permits calls f for each live permit, the one that ends first first.
+func (g *Log) Permits(now uint64, f func(Permit)) {
+	for i := g.head + g.after(now); i < len(g.ids); i++ {
+		f(g.at(i))
+	}
+}
+
+// Release ends the permit of an id in what k stores, at now. A permit that is
+// not held any more, or never was, is not ok.
+func Release(k *Stored, now uint64, id string) (ok bool) {
+	g := k.Log
+	i := g.permit(id, now)
+	if i < 0 {
+		return false
+	}
+	g.remove(i)
+	k.State.A = g.last(k.State.At)
+	k.FreshAt = k.State.A
+	return true
+}
+
+// Renew lets the permit of an id end at another instant.
+func Renew(k *Stored, now uint64, id string, end uint64) (ok bool) {
+	g := k.Log
+	i := g.permit(id, now)
+	if i < 0 {
+		return false
+	}
+	p := g.at(i)
+	g.remove(i)
+	g.grant(end, p.Units)
+	g.Name(id)
+	k.State.A = g.last(k.State.At)
+	k.FreshAt = k.State.A
+	return true
+}
+
+// remove takes a run out, at an index of the slice.
+func (g *Log) remove(i int) {
+	units := g.runs[i].Sum - g.before(i-g.head)
+	for j := i; j < len(g.runs); j++ {
+		g.runs[j].Sum -= units
+	}
+	g.runs = append(g.runs[:i], g.runs[i+1:]...)
+	if g.ids != nil {
+		g.ids = append(g.ids[:i], g.ids[i+1:]...)
+	}
+}
+
+// last is the latest end of all runs, or t for an empty log.
+func (g *Log) last(t uint64) uint64 {
+	if g.Len() == 0 {
+		return t
+	}
+	return g.runs[len(g.runs)-1].End
+}
+
+// cut takes back the newest units.
+func (g *Log) cut(units uint64) {
+	for units > 0 && g.Len() > 0 {
+		i := len(g.runs) - 1
+		n := g.runs[i].Sum - g.before(i-g.head)
+		if n > units {
+			g.runs[i].Sum -= units
+			return
+		}
+		units -= n
+		g.runs = g.runs[:i]
+	}
+}
+
+// reduce takes units back from the run that ends at end, as far as it has them.
+func (g *Log) reduce(end, units uint64) {
+	i := g.head + g.after(end-1)
+	if i >= len(g.runs) || g.runs[i].End != end {
+		return
+	}
+	n := g.runs[i].Sum - g.before(i-g.head)
+	if n <= units {
+		g.remove(i)
+		return
+	}
+	for ; i < len(g.runs); i++ {
+		g.runs[i].Sum -= units
+	}
+}
