@@ -72,6 +72,9 @@ func (g *Log) Len() int { return len(g.runs) - g.head }
 // Bytes is the memory that the runs take.
 func (g *Log) Bytes() int { return cap(g.runs) * 16 }
 
+// Spare is how many runs can be added without more memory.
+func (g *Log) Spare() int { return cap(g.runs) - len(g.runs) }
+
 // Each calls f with the end and the units of each run, oldest end first.
 func (g *Log) Each(f func(end, units uint64)) {
 	sum := g.base
