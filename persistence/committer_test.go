@@ -465,7 +465,8 @@ func TestModeNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, mode, err)
 		}
 	}
-	if _, err := persistence.ParseMode("never"); err == nil || err.Error() != "unknown journal mode 'never', one of always, everysec, os, off" {
+	want := "unknown journal mode 'never', one of always, everysec, os, off"
+	if _, err := persistence.ParseMode("never"); err == nil || err.Error() != want {
 		t.Errorf("error is %v", err)
 	}
 }
