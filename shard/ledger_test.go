@@ -314,3 +314,20 @@ func TestRestoreCountsMemoryOnce(t *testing.T) {
 	}
 }
 
+// What came back from the disk and is made fresh is deleted there.
+func TestRestoredKeysAreToldOf(t *testing.T) {
+	a, l := newAsker(), newLimit(algorithms.TokenBucket, 10, time.Hour)
+	a.Journal(0, 1)
+	a.allow(start, "kept", l, 1)
+	a.allow(start, "reset", l, 1)
+	journal := flush(a.Core, start, nil)
+	b := &asker{Core: playBack(t, start, journal)}
+	b.Journal(0, 1)
+	if !b.found(start, Reset, "reset") {
+		t.Fatal("a key is not there")
+	}
+	c := playBack(t, start, flush(b.Core, start, journal))
+	if c.Len() != 1 {
+		t.Errorf("%d keys after one of two was reset", c.Len())
+	}
+}

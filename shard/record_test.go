@@ -176,6 +176,7 @@ func TestRecordsThatCannotBe(t *testing.T) {
 		"a run of no units":        join(head(algorithms.SlidingLog, 0, 10, 1000, 0), at, u(1, 5, 0)),
 		"a run of a debt too deep": join(head(algorithms.SlidingLog, 0, 10, 1000, 0), at, u(1, 5, 1<<63)),
 		"a run without end":        join(head(algorithms.SlidingLog, 0, 10, 1000, 0), at, u(1, 1<<63, 1)),
+		"a run that ends before":   join(head(algorithms.SlidingLog, 0, 10, 1000, 0), at, u(2, 5, 1, 1<<64-2, 1)),
 		"a zone that is not":       join(head(algorithms.FixedWindow, byte(algorithms.AlignDay), 10, 0, 0), []byte{0, 4}, []byte("Mars"), at, u(start+1, 1, 0)),
 		"a zone that is cut":       join(head(algorithms.FixedWindow, byte(algorithms.AlignDay), 10, 0, 0), []byte{0, 200}, []byte("UTC")),
 		"more than there is":       join(head(algorithms.TokenBucket, 0, 10, 1000, 0), at, u(1, 0, 0, 0)),
