@@ -113,6 +113,11 @@ func begin(d date, location *time.Location) uint64 {
 	period := midnight.Add(-26 * time.Hour).In(location)
 	for {
 		start, end := period.ZoneBounds()
+		if !end.IsZero() && !end.After(period) {
+			// In a leap year Go's rules end a day early, and that last day
+			// before it begins: pass through it step by step.
+			end = period.Add(time.Hour)
+		}
 		_, offset := period.Zone()
 		at := midnight.Add(-time.Duration(offset) * time.Second)
 		if !start.IsZero() && at.Before(start) {

@@ -88,6 +88,9 @@ func (g *Log) Bytes() int { return cap(g.runs)*16 + cap(g.ids)*(16+idBytesMean) 
 // idBytesMean is what the id of a permit is taken to need.
 const idBytesMean = 48
 
+// Spare is how many runs can be added without more memory.
+func (g *Log) Spare() int { return cap(g.runs) - len(g.runs) }
+
 // Each calls f with the end and the units of each run, oldest end first.
 func (g *Log) Each(f func(end, units uint64)) {
 	sum := g.base

@@ -3,7 +3,7 @@ package algorithms
 // Transcripts: calls on one key and the answers they must get, a line each, in the
 // notation of the contract and of the reported cases.
 //
-//	@<seconds after T0> algorithm limit window cost [BURST n] [ALIGN a] [PEEK] [xN [+step]]  answer
+//	@<seconds after T0> algorithm limit window cost [BURST n] [ALIGN a] [TZ zone] [ANCHOR n] [PEEK] [xN [+step]]  answer
 //
 // A cost of 0 is a look, PEEK makes any other one a look. xN asks N times, a step
 // apart. The answer is
@@ -202,8 +202,10 @@ func (r *row) readCall(w []string) error {
 	if spec.Units, err = ParseWhole("limit", []byte(w[2]), 1, UnitsMax); err != nil {
 		return err
 	}
-	if spec.Window, err = ParseDuration("window", []byte(w[3]), WindowMaxNanos); err != nil {
-		return err
+	if spec.Align, ok = ParseCalendar([]byte(w[3])); !ok {
+		if spec.Window, err = ParseDuration("window", []byte(w[3]), WindowMaxNanos); err != nil {
+			return err
+		}
 	}
 	if c.Cost, err = ParseWhole("cost", []byte(w[4]), 0, UnitsMax); err != nil {
 		return err
@@ -221,6 +223,13 @@ func (r *row) readCall(w []string) error {
 		case w[0] == "ALIGN":
 			spec.Align = map[string]Align{"EPOCH": AlignEpoch, "FIRST": AlignFirst, "JITTER": AlignJitter}[w[1]]
 			spec.AlignSet, w = true, w[1:]
+		case w[0] == "TZ":
+			if spec.Zone, err = ParseZone(w[1]); err != nil {
+				return err
+			}
+			spec.ZoneSet, w = true, w[1:]
+		case w[0] == "ANCHOR":
+			spec.Anchor, w = uint8(number(w[1])), w[1:]
 		case w[0][0] == 'x':
 			r.times = int(number(w[0][1:]))
 		case w[0][0] == '+':

@@ -154,9 +154,11 @@ func (r *Report) look(fs FS, p, next *part, visit func(frame) error) error {
 	}
 	if p.kind == snapshotFile {
 		limit = max(headerBytes, reader.size-footerBytes)
-		if _, err := reader.footer(seed); err != nil {
-			file.gap(limit, reader.size-limit, "the footer is missing")
+		if _, err := reader.footer(seed); isVerdict(err) {
+			file.gap(limit, max(0, reader.size-limit), "the footer is missing")
 			limit = reader.size
+		} else if err != nil {
+			return err
 		}
 	} else if next != nil && next.err == nil && next.head.seal.length > 0 {
 		limit = min(limit, next.head.seal.length)

@@ -106,6 +106,32 @@ func TestRepairReadsBehindADamagedHeader(t *testing.T) {
 	}
 }
 
+// The mended snapshot never takes the damaged one's name.
+func TestRepairOfASnapshotAlone(t *testing.T) {
+	fs, _ := small(t)
+	fs.RemoveFile(path(journal(2)))
+	fs.RemoveFile(path(journal(3)))
+	edit(t, fs, snapshot(2), cut(1))
+	report, err := persistence.Repair(fs, dir)
+	must(t, err)
+	if report.Mended != snapshot(3) || names(fs) != snapshot(2)+".damaged-1 "+snapshot(3) {
+		t.Errorf("report %+v, files %q", report, names(fs))
+	}
+	_, s, _ := mustLoad(t, fs)
+	equal(t, s, parse("a=1 b=2 c=3"))
+}
+
+// A file whose frames are all whole and that is not the right one is named damaged, and kept.
+func TestRepairKeepsTheWrongFile(t *testing.T) {
+	fs, _ := small(t)
+	fs.WriteFile(path(journal(2)), twin(2))
+	report, err := persistence.Repair(fs, dir)
+	must(t, err)
+	if len(report.Kept) != 1 || report.Kept[0] != journal(2)+".damaged-1" || !strings.Contains(said(report), "seals another file") {
+		t.Errorf("kept %v, said\n%s", report.Kept, said(report))
+	}
+}
+
 func TestRepairOfManyWoundsAndTwice(t *testing.T) {
 	fs := faultfs.New(1)
 	store, _, _ := mustLoad(t, fs)

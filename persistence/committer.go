@@ -13,6 +13,7 @@ package persistence
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,9 +24,10 @@ const (
 	// together are the age of the oldest batch that a power loss can take under EverySec.
 	TickAgeMax = 100 * time.Millisecond
 
-	buffersKept        = 64
 	bufferBytesInitial = 16 << 10
-	bufferBytesKept    = 1 << 20
+	// freeBuffersMax and freeBytesMax bound the buffers that lie ready for Buffer.
+	freeBuffersMax = 1024
+	freeBytesMax   = 16 << 20
 )
 
 // ErrLost answers a batch that found no room: the disk has not kept up. The caller need not act; a snapshot is asked for.
@@ -56,6 +58,7 @@ type Committer struct {
 	requests    chan func()
 	synced      chan error
 	free        chan []byte
+	freeBytes   atomic.Int64 // of the buffers in free
 	stopped     chan struct{}
 	closing     bool
 }
@@ -70,7 +73,7 @@ func NewCommitter(store *Store, config Config) *Committer {
 		submissions: make(chan submission, SubmissionsMax),
 		requests:    make(chan func()),
 		synced:      make(chan error, 1),
-		free:        make(chan []byte, buffersKept),
+		free:        make(chan []byte, freeBuffersMax),
 		stopped:     make(chan struct{}),
 	}
 	c.queue = newQueue(store, config.Mode, config.HeldBytesMax, &c.gauges)
@@ -88,6 +91,7 @@ func NewCommitter(store *Store, config Config) *Committer {
 func (c *Committer) Buffer() []byte {
 	select {
 	case buffer := <-c.free:
+		c.freeBytes.Add(-int64(cap(buffer)))
 		return buffer[:0]
 	default:
 		return make([]byte, 0, bufferBytesInitial)
@@ -95,13 +99,14 @@ func (c *Committer) Buffer() []byte {
 }
 
 func (c *Committer) recycle(buffer []byte) {
-	if cap(buffer) > bufferBytesKept {
-		return
+	if c.freeBytes.Add(int64(cap(buffer))) <= freeBytesMax {
+		select {
+		case c.free <- buffer:
+			return
+		default:
+		}
 	}
-	select {
-	case c.free <- buffer:
-	default:
-	}
+	c.freeBytes.Add(-int64(cap(buffer)))
 }
 
 // Submit hands over a batch of encoded records, at most FramePayloadBytesMax bytes; the buffer is the committer's from now
@@ -127,6 +132,12 @@ func (c *Committer) Submit(time uint64, batch []byte, done func(error)) {
 	}
 	if mode == EverySec {
 		c.watch(s.arrived)
+	}
+	select {
+	case <-c.stopped:
+		s.finish(ErrClosed)
+		return
+	default:
 	}
 	held := c.gauges.held.Add(int64(len(batch)))
 	if mode == Always {

@@ -246,6 +246,9 @@ func TestSnapshotIsAskedForAfterALoss(t *testing.T) {
 			line := fmt.Sprintf("k%d=%s", i%100, strings.Repeat("v", i))
 			want.apply(mustCut(line))
 			send(c, line, nil)
+			if held := c.Stats().HeldBytes; held > 15_000 {
+				t.Fatalf("%d bytes held", held)
+			}
 			if i%100 == 0 {
 				time.Sleep(10 * ms)
 			}
@@ -386,6 +389,30 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// What is submitted while the committer closes, or afterwards, is answered.
+func TestSubmitTooLate(t *testing.T) {
+	for _, mode := range []persistence.Mode{persistence.Always, persistence.EverySec} {
+		synctest.Test(t, func(t *testing.T) {
+			fs := faultfs.New(1)
+			c, stop := commit(t, fs, persistence.Config{Mode: mode})
+			send(c, "a=1", nil)
+			synctest.Wait()
+			slow(fs, faultfs.OpWrite, "journal", time.Second)
+			go c.Close(1)
+			time.Sleep(100 * ms)
+			var answers []error
+			answer := func(err error) { answers = append(answers, err) }
+			send(c, "b=2", answer)
+			time.Sleep(10 * time.Second)
+			send(c, "c=3", answer)
+			if len(answers) != 2 || answers[0] != persistence.ErrClosed || answers[1] != persistence.ErrClosed {
+				t.Errorf("%v: answers %v", mode, answers)
+			}
+			stop()
+		})
+	}
+}
+
 // What is left of a snapshot when the disk fails under it is an error and the old state.
 func TestSnapshotFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -438,7 +465,8 @@ func TestModeNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, mode, err)
 		}
 	}
-	if _, err := persistence.ParseMode("never"); err == nil || err.Error() != "unknown journal mode 'never', one of always, everysec, os, off" {
+	want := "unknown journal mode 'never', one of always, everysec, os, off"
+	if _, err := persistence.ParseMode("never"); err == nil || err.Error() != want {
 		t.Errorf("error is %v", err)
 	}
 }

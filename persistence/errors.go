@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 )
 
 // DamageError says that a file of ours is damaged in a place where no crash can have torn it.
@@ -88,7 +89,8 @@ var ErrClosed = errors.New("the journal is closed")
 // wrap names the operation and the path of a failure, unless the cause names them already.
 func wrap(op, path string, err error) error {
 	var named *fs.PathError
-	if err == nil || errors.As(err, &named) {
+	var renamed *os.LinkError
+	if err == nil || errors.As(err, &named) || errors.As(err, &renamed) {
 		return err
 	}
 	return &fs.PathError{Op: op, Path: path, Err: err}

@@ -31,7 +31,7 @@ type generation struct {
 // createGeneration makes the file, writes its header and makes both durable. If it fails, a file may be left over.
 //
 // Invariant: what head.seal covers of the generation before is durable. So a header that is whole proves that the
-// generation before was whole up to its seal, and a tear there is damage.
+// generation before was whole up to its seal, and a tear there is damage. (Checked by Store.retire, which makes the seal.)
 func createGeneration(fs FS, dir, path string, head header) (*generation, error) {
 	file, err := fs.Create(path)
 	if err != nil {
@@ -53,6 +53,9 @@ func createGeneration(fs FS, dir, path string, head header) (*generation, error)
 
 // append writes one frame with the records of all batches, in one write.
 func (g *generation) append(time uint64, batches [][]byte) error {
+	if invariants && g.broken {
+		panic("persistence: a frame behind what a failed write left")
+	}
 	frame := append(g.buffer[:0], make([]byte, frameHeadBytes)...)
 	for _, batch := range batches {
 		frame = append(frame, batch...)

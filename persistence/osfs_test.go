@@ -99,6 +99,17 @@ func TestErrorsNameTheOperationAndThePathOnce(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), file) != 1 {
 		t.Errorf("error is %v", err)
 	}
+	dir := filepath.Join(t.TempDir(), "data")
+	store, _, _, err := load(persistence.OS{}, dir)
+	must(t, err)
+	w, err := store.BeginSnapshot(1)
+	must(t, err)
+	must(t, os.Remove(filepath.Join(dir, "snapshot.tmp")))
+	_, err = w.Commit()
+	if want := "rename " + filepath.Join(dir, "snapshot.tmp") + " "; err == nil || strings.Count(err.Error(), want) != 1 {
+		t.Errorf("error is %v", err)
+	}
+	must(t, store.Close(1))
 	if _, err := (persistence.OS{}).Create(file); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("create over a file: %v", err)
 	}

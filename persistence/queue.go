@@ -123,7 +123,7 @@ func (q *queue) flush(now time.Duration) {
 
 // attempt writes everything, and syncs it where that is due or where a failure makes it doubtful.
 func (q *queue) attempt(now time.Duration) error {
-	err := q.write(now)
+	err := q.write()
 	if err == nil && (q.mode == Always || q.failure != nil) {
 		err = q.sync(now)
 	}
@@ -136,7 +136,7 @@ func (q *queue) attempt(now time.Duration) error {
 }
 
 // write puts everything that is not in the journal into it, as few frames as the limit of a frame allows.
-func (q *queue) write(now time.Duration) error {
+func (q *queue) write() error {
 	for q.written < len(q.items) {
 		group, time := q.group()
 		if err := q.store.Append(time, q.scratch...); err != nil {
@@ -200,8 +200,12 @@ func (q *queue) settle() {
 	q.drop(n)
 }
 
-// drop takes the first n items out and gives their buffers back.
+// drop takes the first n items out and gives their buffers back. The others move to the front; as a rule there are few
+// of them, because a sync lets go of all that it found.
 func (q *queue) drop(n int) {
+	if n == 0 {
+		return
+	}
 	for i := range q.items[:n] {
 		batch := q.items[i].batch
 		q.bytes -= int64(len(batch))

@@ -143,6 +143,42 @@ func TestEverySecIsLate(t *testing.T) {
 	if _, ok := q.StartSync(1200 * ms); !ok { // for what arrived meanwhile
 		t.Error("the second batch is forgotten")
 	}
+	q.Tick(2000 * ms)
+	if q.Fault() == nil {
+		t.Error("the second batch is not late")
+	}
+	q.FinishSync(2000*ms, nil)
+	q.Submit(2000*ms, 3, batch("a=3"), nil)
+	q.Tick(4000 * ms)
+	must(t, q.Flush(4000*ms))
+	if q.Fault() != nil {
+		t.Errorf("fault %v after everything was synced", q.Fault())
+	}
+}
+
+// While a sync runs nothing but writing goes on, even when a write has failed meanwhile.
+func TestWriteFailsDuringASync(t *testing.T) {
+	fs := faultfs.New(1)
+	store, _, _ := mustLoad(t, fs)
+	q := persistence.NewQueue(store, persistence.EverySec, 1<<20, nil)
+	q.Submit(0, 1, batch("a=1"), nil)
+	ticket, ok := q.StartSync(300 * ms)
+	if !ok {
+		t.Fatal("no sync is due")
+	}
+	fs.SetFaults(faultfs.Fault{Call: 1, Op: faultfs.OpWrite, Err: syscall.EIO})
+	q.Submit(300*ms, 2, batch("b=2"), nil)
+	q.Tick(600 * ms)
+	if q.Fault() == nil {
+		t.Fatal("no fault")
+	}
+	q.FinishSync(700*ms, ticket.Run())
+	q.Tick(700 * ms)
+	if q.Fault() != nil || store.Durable() != 2 {
+		t.Errorf("fault %v, %d durable", q.Fault(), store.Durable())
+	}
+	_, s, _ := mustLoad(t, fs.PowerLoss(1))
+	equal(t, s, parse("a=1 b=2"))
 }
 
 // An error is told to all who wait, and what they wait for is written all the same once the disk works.

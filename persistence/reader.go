@@ -117,7 +117,9 @@ func (r *reader) frameAt(seed uint32, offset, limit int64) (f frame, wrong strin
 
 // walk visits the frames from offset on until limit, or until one is not whole: then wrong says why. end and sum are
 // where the last whole frame ends and its checksum; sum is the seed if there was none.
-func (r *reader) walk(seed uint32, offset, limit int64, visit func(frame) error) (end int64, sum uint32, wrong string, err error) {
+func (r *reader) walk(
+	seed uint32, offset, limit int64, visit func(frame) error,
+) (end int64, sum uint32, wrong string, err error) {
 	end, sum = offset, seed
 	for end < limit {
 		f, wrong, err := r.frameAt(seed, end, limit)

@@ -82,6 +82,9 @@ var refusals = []struct {
 	{"older generation zeroed", journal(2), func(d []byte) []byte { clear(d); return d }, "header is not there", true},
 	{"generation missing", journal(2), nil, "missing", true},
 	{"snapshot missing", snapshot(2), nil, "missing", true},
+	{"seal missing", journal(3), func(d []byte) []byte { clear(d[32:44]); return reseal(d) }, "does not seal the generation before", true},
+	{"older generation of another directory", journal(2), func([]byte) []byte { return twin(2) }, "seals another file", true},
+	{"snapshot of another directory's records", snapshot(2), miscount, "3 records where the footer says 4", true},
 	{"another generation's file", journal(3), func(d []byte) []byte { d[16] = 9; return reseal(d) }, "that of generation 9", true},
 }
 
@@ -89,6 +92,28 @@ var refusals = []struct {
 func reseal(data []byte) []byte {
 	sum := crc32.Checksum(data[:persistence.HeaderBytes-4], crc32.MakeTable(crc32.Castagnoli))
 	binary.LittleEndian.PutUint32(data[persistence.HeaderBytes-4:], sum)
+	return data
+}
+
+// twin is a generation of a directory that differs from small's in one time alone.
+func twin(generation int) []byte {
+	fs := faultfs.New(1)
+	store, _, _, _ := load(fs, dir)
+	store.Append(1, batch("a=1 b=2 c=3"))
+	store.Rotate(2)
+	store.Append(33, batch("d=4"))
+	store.Append(4, batch("a= e=5"))
+	data, _ := fs.ReadFile(path(journal(generation)))
+	return data
+}
+
+// miscount makes a snapshot's footer count one record more, with the right checksum.
+func miscount(data []byte) []byte {
+	foot := data[len(data)-persistence.FooterBytes:]
+	foot[8]++
+	seed := binary.LittleEndian.Uint32(data[persistence.HeaderBytes-4:])
+	sum := crc32.Update(seed, crc32.MakeTable(crc32.Castagnoli), foot[:persistence.FooterBytes-4])
+	binary.LittleEndian.PutUint32(foot[persistence.FooterBytes-4:], sum)
 	return data
 }
 

@@ -59,13 +59,9 @@ func Repair(disk FS, dir string) (report Report, err error) {
 	return report, err
 }
 
-// successor is a generation after every one that has a name.
+// successor is a generation whose snapshot supersedes everything that can be read, and bears a name of its own.
 func (v *survey) successor() uint64 {
-	generation := v.newest() + 1
-	if v.hollow != nil {
-		generation = max(generation, v.hollow.generation+1)
-	}
-	return max(generation, v.base()+1)
+	return max(v.newest(), v.base()) + 1
 }
 
 // salvageInto writes all that can be read of dir into a snapshot and makes it the current one.

@@ -191,7 +191,8 @@ func (r *reader) footer(seed uint32) (footer, error) {
 			return foot, nil
 		}
 	}
-	return footer{}, &DamageError{Path: r.path, Offset: max(offset, headerBytes), What: "the footer is missing: the snapshot is not whole"}
+	what := "the footer is missing: the snapshot is not whole"
+	return footer{}, &DamageError{Path: r.path, Offset: max(offset, headerBytes), What: what}
 }
 
 // journal replays a generation up to where next seals it, or to its torn tail if it is the newest.
@@ -206,7 +207,8 @@ func (p *replayer) journal(file, next *part) error {
 		limit = next.head.seal.length
 	}
 	if limit > r.size {
-		return &DamageError{Path: r.path, Offset: r.size, What: fmt.Sprintf("the file ends; %s says that it was %d bytes long", next.name, limit)}
+		what := fmt.Sprintf("the file ends; %s says that it was %d bytes long", next.name, limit)
+		return &DamageError{Path: r.path, Offset: r.size, What: what}
 	}
 	end, sum, wrong, err := r.walk(file.head.sum, headerBytes, limit, p.visitor(r))
 	if err != nil {

@@ -145,6 +145,40 @@ func TestCloseAbortsTheSnapshot(t *testing.T) {
 	}
 }
 
+// A generation to which nothing was appended needs no mark.
+func TestCloseOfAnEmptyGeneration(t *testing.T) {
+	fs := faultfs.New(1)
+	store, _, _ := mustLoad(t, fs)
+	save(t, store, 1, state{})
+	must(t, store.Close(2))
+	if data, _ := fs.ReadFile(path(journal(1))); len(data) != persistence.HeaderBytes {
+		t.Errorf("the journal has %d bytes", len(data))
+	}
+}
+
+// A long snapshot is synced as it is written, so that the last sync is short.
+func TestSnapshotIsSyncedOnTheWay(t *testing.T) {
+	fs := faultfs.New(1)
+	store, _, _ := mustLoad(t, fs)
+	w, err := store.BeginSnapshot(1)
+	must(t, err)
+	syncs := 0
+	fs.SetHook(func(op faultfs.Op, _ string) {
+		if op == faultfs.OpSync {
+			syncs++
+		}
+	})
+	for range 20 {
+		must(t, w.Append(1, batch("a="+strings.Repeat("v", 1<<20))))
+	}
+	if want := 20 << 20 / persistence.SnapshotSyncBytes; syncs != want {
+		t.Errorf("%d syncs, want %d", syncs, want)
+	}
+	_, err = w.Commit()
+	must(t, err)
+	must(t, store.Close(2))
+}
+
 func TestSnapshotWithoutJournal(t *testing.T) {
 	fs := faultfs.New(1)
 	store, _, _ := mustLoad(t, fs)

@@ -31,6 +31,7 @@ type rig struct {
 	*Server
 	t     testing.TB
 	clock *clock.Test
+	end   func()
 }
 
 func newRig(t testing.TB, shards int) *rig {
@@ -41,11 +42,20 @@ func newRig(t testing.TB, shards int) *rig {
 		Version: "0.1.0", Shards: set, Clock: c, TestClock: c,
 		Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler),
 	})
-	t.Cleanup(func() {
+	r := &rig{Server: s, t: t, clock: c}
+	r.end = sync.OnceFunc(func() {
 		s.Close()
 		set.Close()
 	})
-	return &rig{s, t, c}
+	t.Cleanup(r.end)
+	return r
+}
+
+// playFresh plays reads on a server of their own.
+func playFresh(t testing.TB, shards int, reads ...[]byte) []byte {
+	r := newRig(t, shards)
+	defer r.end()
+	return r.play(reads...)
 }
 
 // wire is a connection in memory, seen from both sides.
@@ -160,9 +170,13 @@ func (s *script) Read(p []byte) (int, error) {
 // returns what it writes.
 func (r *rig) play(reads ...[]byte) []byte {
 	conn := &script{reads: reads}
-	s := &session{server: r.Server, conn: conn, id: r.ids.Add(1), proto: resp2}
-	s.serve()
+	r.session(conn).serve()
 	return conn.out
+}
+
+// session makes a session that nobody serves yet.
+func (r *rig) session(conn net.Conn) *session {
+	return &session{server: r.Server, conn: conn, sink: conn, id: r.ids.Add(1), proto: resp2}
 }
 
 // request is a command as clients send it.

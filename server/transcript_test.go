@@ -70,7 +70,9 @@ func difference(want, got string) string {
 	title, command := "", ""
 	for i := range max(len(w), len(g)) {
 		if i >= len(w) || i >= len(g) || w[i] != g[i] {
-			at := func(lines []string) string { return strings.Join(lines[min(i, len(lines)):min(i+3, len(lines))], "\n     ") }
+			at := func(lines []string) string {
+				return strings.Join(lines[min(i, len(lines)):min(i+3, len(lines))], "\n     ")
+			}
 			return fmt.Sprintf("%s\n%s\nwant %s\n got %s", title, command, at(w), at(g))
 		}
 		if strings.HasPrefix(w[i], "== ") {

@@ -48,9 +48,11 @@ func NewCore(now uint64) *Core {
 // yet among them.
 func (c *Core) Len() int { return c.index.count }
 
-// Bytes is the memory of the table: entries, index, keys, wheel and logs.
+// Bytes is the memory of the table: entries, index, keys, wheel, logs, limits and
+// what the journal is owed.
 func (c *Core) Bytes() int {
-	return c.slab.bytes() + c.index.bytes() + c.keys.bytes() + c.wheel.bytes() + c.logs.bytes
+	return c.slab.bytes() + c.index.bytes() + c.keys.bytes() + c.wheel.bytes() +
+		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes()
 }
 
 // Stats returns the counts so far.
@@ -148,13 +150,14 @@ func (c *Core) load(now uint64, i slot, call *algorithms.Call) {
 
 // allow decides and, if the call passes, stores.
 func (c *Core) allow(now uint64, op *Op) {
-	if op.Call.Limit.Algorithm == algorithms.SlidingLog && !c.roomForRuns(now) {
-		op.Full = true
-		return
-	}
+	tight := op.Call.Limit.Algorithm == algorithms.SlidingLog && !c.roomForRuns(now)
 	i := c.find(op)
 	c.load(now, i, &op.Call)
 	op.Call.Now = now
+	if tight && c.growsLog(op) {
+		op.Full = true
+		return
+	}
 	var logBytes int
 	if c.stored.Log != nil {
 		logBytes = c.stored.Log.Bytes()

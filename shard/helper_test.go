@@ -84,7 +84,7 @@ var first = []uint32{0}
 
 func (a *asker) ask(now uint64, kind Kind, key []byte, l *algorithms.Limit, cost uint64) *Op {
 	op := &a.ops[0]
-	op.Kind, op.Key, op.Call.Limit, op.Call.Cost = kind, key, l, cost
+	op.Kind, op.Key, op.Call.Limit, op.Call.Cost, op.Full = kind, key, l, cost, false
 	op.Call.KeyHash = keyHash(key)
 	a.Step(now, a.ops[:], first)
 	return op

@@ -3,7 +3,11 @@ package shard
 // Limits are interned: an entry names the limit it was last charged under by a
 // number, and a limit that no entry names any more is forgotten.
 
-import "sluice/algorithms"
+import (
+	"unsafe"
+
+	"sluice/algorithms"
+)
 
 // limitRef is the number of an interned limit, 0 for none. There are never more
 // limits than entries; the bits above hold what the journal knows of the entry
@@ -60,4 +64,13 @@ func (t *limits) drop(r limitRef) {
 		delete(t.find, t.rows[r])
 		t.spare = append(t.spare, r)
 	}
+}
+
+// limitFindBytes is what a limit takes in the map, in the middle between a map that
+// is about to grow and one that has just grown.
+const limitFindBytes = int(unsafe.Sizeof(algorithms.Limit{})+unsafe.Sizeof(limitRef(0))) * 7 / 3
+
+// bytes is the memory of the rows and of the map, which keeps what it once took.
+func (t *limits) bytes() int {
+	return cap(t.rows)*int(unsafe.Sizeof(algorithms.Limit{})) + 4*(cap(t.uses)+cap(t.spare)) + len(t.rows)*limitFindBytes
 }

@@ -4,7 +4,11 @@ package shard
 // entry's state holds the number of its log here. Log 0 is always empty: a key
 // that has none yet is decided with it, and takes it over when the call passes.
 
-import "sluice/algorithms"
+import (
+	"unsafe"
+
+	"sluice/algorithms"
+)
 
 type logs struct {
 	rows  []*algorithms.Log
@@ -44,3 +48,8 @@ func (t *logs) drop(i uint64) {
 
 // logKeptBytesMax is how much memory a freed log may keep.
 const logKeptBytesMax = 256
+
+// rowBytes is the memory of the logs themselves, without their runs.
+func (t *logs) rowBytes() int {
+	return len(t.rows)*int(unsafe.Sizeof(algorithms.Log{})) + 8*cap(t.rows) + 4*cap(t.free)
+}

@@ -89,11 +89,21 @@ func (set *Set) On(n int, f func(c *Core, now uint64)) error {
 	return <-done
 }
 
-// Bound sets how large all cores together may grow; each gets an equal part.
+// Bound sets how large all cores together may grow. Each gets an equal part, of keys
+// to one key, so that no shard asks another for room; keys are spread evenly, unless
+// many of them share a tag. A KeysMax must not be below the number of shards.
 func (set *Set) Bound(b Bounds) {
-	n := len(set.shards)
-	part := Bounds{KeysMax: (b.KeysMax + n - 1) / n, BytesMax: b.BytesMax / n, EvictSoonest: b.EvictSoonest}
-	set.Each(func(_ int, c *Core, _ uint64) { c.Bound(part) })
+	of := len(set.shards)
+	if b.KeysMax != 0 && b.KeysMax < of {
+		panic("shard: fewer keys than shards")
+	}
+	set.Each(func(n int, c *Core, _ uint64) {
+		part := Bounds{KeysMax: b.KeysMax / of, BytesMax: b.BytesMax / of, EvictSoonest: b.EvictSoonest}
+		if n < b.KeysMax%of {
+			part.KeysMax++
+		}
+		c.Bound(part)
+	})
 }
 
 // Journal begins to hand changes to a journal: with everyPart before they are

@@ -33,7 +33,7 @@ func (f *filler) fill(now uint64, from, to int, l *algorithms.Limit) (passed int
 		for i := range f.ops[:n] {
 			op := &f.ops[i]
 			op.Key = key20(op.Key, from+i)
-			op.Call.Limit, op.Call.Cost = l, 1
+			op.Call.Limit, op.Call.Cost, op.Full = l, 1, false
 		}
 		f.Step(now, f.ops, f.part[:n])
 		for i := range f.ops[:n] {

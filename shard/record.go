@@ -163,18 +163,9 @@ func (h *limitHead) parse(value []byte) (rest cursor, err error) {
 		return cursor{rest: value[len(h.bytes):]}, nil
 	}
 	c := cursor{rest: value}
-	spec := algorithms.Spec{Algorithm: algorithms.ID(c.byte()), Align: algorithms.Align(c.byte())}
-	spec.Units = c.uvarint()
-	window := c.uvarint()
-	spec.Burst = c.uvarint()
-	if c.bad || window > algorithms.WindowMaxNanos/nanosPerMilli || algorithms.Of(spec.Algorithm) == nil || spec.Align > algorithms.AlignJitter {
-		return c, errRecord
-	}
-	spec.Window = window * nanosPerMilli
-	spec.AlignSet = spec.Align != algorithms.AlignEpoch
-	l, err := algorithms.NewLimit(spec, algorithms.UnitsMax)
+	l, err := c.parseLimit()
 	if err != nil {
-		return c, errRecord
+		return c, err
 	}
 	h.bytes, h.limit = append(h.bytes[:0], value[:len(value)-len(c.rest)]...), l
 	return c, nil

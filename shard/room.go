@@ -5,7 +5,11 @@ package shard
 // thrown away, unless the operator has chosen that the one which is fresh soonest
 // may be.
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"sluice/algorithms"
+)
 
 // Bounds are how large a core may grow. Zero means no bound.
 type Bounds struct {
@@ -15,8 +19,12 @@ type Bounds struct {
 }
 
 const (
-	// sweepForRoomEntries is how many entries are looked at for one new key.
-	sweepForRoomEntries = 128
+	// sweepForRoomEntries is how many entries are looked at before it is seen
+	// whether there is room now, and sweepForRoomEntriesMax how many for one new
+	// key: a millisecond of work, which is seldom needed twice, because what is
+	// looked at is freed or put where it belongs.
+	sweepForRoomEntries    = 128
+	sweepForRoomEntriesMax = 16 << 10
 	// evictChoiceEntries is among how many of the entries that are due next the
 	// one to evict is chosen.
 	evictChoiceEntries = 32
@@ -31,28 +39,59 @@ func (c *Core) makeRoom(now uint64, n int) bool {
 	if !c.full(n) {
 		return true
 	}
-	c.wheel.advance(now, sweepForRoomEntries, c.expire)
+	c.sweepUntil(now, func() bool { return !c.full(n) })
 	if c.full(n) && c.bounds.EvictSoonest {
-		c.evict()
+		c.evictFor(now, n)
 	}
 	return !c.full(n)
 }
 
-// full says whether there is no room for an entry with a key of n bytes.
+// sweepUntil frees keys whose time has come until there is enough room, nothing is
+// left that is due, or enough has been looked at.
+func (c *Core) sweepUntil(now uint64, enough func() bool) {
+	for looked := 0; looked < sweepForRoomEntriesMax; looked += sweepForRoomEntries {
+		if more := c.wheel.advance(now, sweepForRoomEntries, c.expire); !more || enough() {
+			return
+		}
+	}
+}
+
+// full says whether there is no room for an entry with a key of n bytes. One that
+// goes where another has been takes no memory, so there is always room for it.
 func (c *Core) full(n int) bool {
-	if c.index.count >= KeysPerShardMax || c.bounds.KeysMax > 0 && c.index.count >= c.bounds.KeysMax {
+	if c.tooMany() {
 		return true
 	}
-	return c.bounds.BytesMax > 0 && c.Bytes()+c.slab.growth()+c.keys.growth(n) > c.bounds.BytesMax
+	if c.bounds.BytesMax == 0 {
+		return false
+	}
+	growth := c.slab.growth() + c.keys.growth(n)
+	return growth > 0 && c.Bytes()+growth > c.bounds.BytesMax
+}
+
+// tooMany says whether there may not be one key more.
+func (c *Core) tooMany() bool {
+	return c.index.count >= KeysPerShardMax || c.bounds.KeysMax > 0 && c.index.count >= c.bounds.KeysMax
 }
 
 // roomForRuns says whether a sliding log may grow.
 func (c *Core) roomForRuns(now uint64) bool {
-	if c.bounds.BytesMax == 0 || c.Bytes() <= c.bounds.BytesMax {
+	fits := func() bool { return c.Bytes() <= c.bounds.BytesMax }
+	if c.bounds.BytesMax == 0 || fits() {
 		return true
 	}
-	c.wheel.advance(now, sweepForRoomEntries, c.expire)
-	return c.Bytes() <= c.bounds.BytesMax
+	c.sweepUntil(now, fits)
+	return fits()
+}
+
+// growsLog says whether a call on what has been loaded would make a log take more
+// memory. What is denied takes none.
+func (c *Core) growsLog(op *Op) bool {
+	if c.stored.Log.Spare() > 0 {
+		return false
+	}
+	algorithms.Peek(&op.Call, &c.stored, &op.Decision)
+	return op.Decision.Allowed
 }
 
 // growth is what the next entry adds to the slab.
@@ -72,24 +111,31 @@ func (k *keys) growth(n int) int {
 	return classSizes[class] << classShifts[class]
 }
 
-// evict throws away one entry: of the first of those that are due next, the one
-// that is fresh soonest.
-func (c *Core) evict() {
-	head := c.wheel.first()
-	best := head
-	for i, n := head, 0; i != 0 && n < evictChoiceEntries; n++ {
+// evictFor throws away one entry so that there is room for a key of n bytes: of the first of those that
+// are due next, the one that is fresh soonest. Where what is missing is a block for
+// the key, only an entry with such a block helps, and no other is touched.
+func (c *Core) evictFor(now uint64, n int) {
+	anyone := c.tooMany() || c.keys.growth(n) == 0
+	class := keyRef(blockClass(n))
+	best := slot(0)
+	for i, n := c.wheel.first(), 0; i != 0 && n < evictChoiceEntries; n++ {
 		e := c.slab.at(i)
-		if e.expiry < c.slab.at(best).expiry {
+		if (anyone || e.key>>keyIndexBits == class) && (best == 0 || e.expiry < c.slab.at(best).expiry) {
 			best = i
 		}
 		i = e.next
 	}
-	if best != 0 {
-		e := c.slab.at(best)
-		c.stats.Evicted++
-		c.forget(e)
-		c.remove(best, e)
+	if best == 0 {
+		return
 	}
+	e := c.slab.at(best)
+	if e.expiry <= now {
+		c.expire(best, e)
+		return
+	}
+	c.stats.Evicted++
+	c.forget(e)
+	c.remove(best, e)
 }
 
 // first is an entry of the slot that is due next, 0 if the wheel is empty.

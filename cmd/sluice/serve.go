@@ -16,6 +16,7 @@ import (
 	"sluice/algorithms"
 	"sluice/internal/clock"
 	"sluice/persistence"
+	"sluice/shard"
 )
 
 const (
@@ -106,11 +107,11 @@ func (f *serveFlags) check() (err error) {
 	if f.onFull != "refuse" && f.onFull != "evict-soonest" {
 		return fmt.Errorf("--on-full must be refuse or evict-soonest, got %q", f.onFull)
 	}
-	if f.maxKeys < 0 {
-		return fmt.Errorf("--max-keys must be 0 or more, got %d", f.maxKeys)
+	if f.maxKeys != 0 && f.maxKeys < f.shards {
+		return fmt.Errorf("--max-keys must be 0, or at least the number of shards (%d), got %d", f.shards, f.maxKeys)
 	}
-	if f.logMax < 1 || f.logMax > algorithms.UnitsMax {
-		return fmt.Errorf("--sliding-log-max must be from 1 to %d, got %d", uint64(algorithms.UnitsMax), f.logMax)
+	if f.logMax < 1 || f.logMax > shard.LogLimitMax {
+		return fmt.Errorf("--sliding-log-max must be from 1 to %d, got %d", shard.LogLimitMax, f.logMax)
 	}
 	if f.journalBytes, err = size(f.journalMax); err != nil {
 		return fmt.Errorf("--snapshot-journal-bytes must be a size such as 256MiB, got %q", f.journalMax)
