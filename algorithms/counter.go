@@ -61,12 +61,12 @@ func freshAtCounter(s State, l *Limit) uint64 {
 // backCounter takes units from the count that they were charged to, which may have
 // become the previous one; the newest are in the current count.
 func backCounter(s State, l *Limit, mark, units uint64, _ *Log) State {
-	if mark == newest || mark == s.A {
+	if mark == Newest || mark == s.A {
 		n := min(s.B, units)
 		s.B -= n
 		units -= n
 	}
-	if mark == newest || mark+l.Window == s.A {
+	if mark == Newest || mark+l.Window == s.A {
 		s.C -= min(s.C, units)
 	}
 	return s

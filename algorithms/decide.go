@@ -106,8 +106,8 @@ func Mark(k *Stored) uint64 {
 	return byID[k.Limit.Algorithm].model.mark(k.State, k.Limit)
 }
 
-// newest is the mark of whatever was charged last.
-const newest = math.MaxUint64
+// Newest is the mark of whatever was charged last.
+const Newest = math.MaxUint64
 
 // GiveBack takes units back that were charged under a mark of the same model, as
 // far as they still count at now: nothing comes back from a window that has ended,
@@ -125,7 +125,7 @@ func GiveBack(k *Stored, now, mark, units uint64) (used uint64) {
 }
 
 // Refund takes back the newest units, down to a fresh key.
-func Refund(k *Stored, now, units uint64) (used uint64) { return GiveBack(k, now, newest, units) }
+func Refund(k *Stored, now, units uint64) (used uint64) { return GiveBack(k, now, Newest, units) }
 
 // Charge charges a call whatever the limit says, so that a debt may come of it.
 // It refuses, and changes nothing, when more than 2^63 − 1 units would be used.

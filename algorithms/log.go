@@ -46,7 +46,7 @@ func chargeLog(s State, l *Limit, cost uint64, log *Log) State {
 }
 
 func backLog(s State, _ *Limit, mark, units uint64, log *Log) State {
-	if mark == newest {
+	if mark == Newest {
 		log.cut(units)
 	} else {
 		log.reduce(mark, units)
@@ -71,7 +71,7 @@ type Run struct {
 // back, so that its room is never more than eight times its runs and roomRuns.
 type Log struct {
 	runs []Run
-	ids  []string // whose each run is, in a log of permits; else nil
+	ids  []holder // whose each run is, in a log of permits; else nil
 	head int      // runs before head have been dropped
 	base uint64   // the sum of all dropped runs
 }
@@ -83,7 +83,7 @@ const roomRuns = 256
 func (g *Log) Len() int { return len(g.runs) - g.head }
 
 // Bytes is the memory that the runs take.
-func (g *Log) Bytes() int { return cap(g.runs)*16 + cap(g.ids)*(16+idBytesMean) }
+func (g *Log) Bytes() int { return cap(g.runs)*16 + cap(g.ids)*(24+idBytesMean) }
 
 // idBytesMean is what the id of a permit is taken to need.
 const idBytesMean = 48

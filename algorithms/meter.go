@@ -75,7 +75,7 @@ func chargeMeter(s State, l *Limit, cost uint64, _ *Log) State {
 }
 
 func backMeter(s State, l *Limit, mark, units uint64, _ *Log) State {
-	if mark != newest && mark != s.C {
+	if mark != Newest && mark != s.C {
 		return s
 	}
 	v := level(s).sub(mul(units, l.Window))

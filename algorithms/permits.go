@@ -27,21 +27,27 @@ var permits = model{
 	legal: slidingLog.legal,
 }
 
+// holder is whose a run is.
+type holder struct {
+	id   string
+	left uint64
+}
+
 // grant adds a permit for n units that ends at end, behind those that end at the
 // same instant. Its id is empty until Name gives it one.
 func (g *Log) grant(end, n uint64) {
 	i := g.after(end)
 	if g.ids == nil {
-		g.ids = make([]string, len(g.runs))
+		g.ids = make([]holder, len(g.runs))
 	}
 	at := g.head + i
 	before := g.before(i)
 	g.runs = append(g.runs, Run{})
 	copy(g.runs[at+1:], g.runs[at:])
 	g.runs[at] = Run{End: end, Sum: before}
-	g.ids = append(g.ids, "")
+	g.ids = append(g.ids, holder{})
 	copy(g.ids[at+1:], g.ids[at:])
-	g.ids[at] = ""
+	g.ids[at] = holder{}
 	for ; at < len(g.runs); at++ {
 		g.runs[at].Sum += n
 	}
@@ -50,25 +56,32 @@ func (g *Log) grant(end, n uint64) {
 // Permit is one permit of a log.
 type Permit struct {
 	ID    string
+	Left  uint64 // units that were left when it was granted
 	Units uint64
 	End   uint64 // nanoseconds since 1970
 }
 
-// Name gives the permit that was granted last an id. Nothing may have happened to
-// the log since.
-func (g *Log) Name(id string) {
+// Name gives the permit that was granted last an id, and remembers how many units
+// were left then. Nothing may have happened to the log since.
+func (g *Log) Name(id string, left uint64) {
 	for i := len(g.ids) - 1; i >= g.head; i-- {
-		if g.ids[i] == "" {
-			g.ids[i] = id
+		if g.ids[i].id == "" {
+			g.ids[i] = holder{id, left}
 			return
 		}
 	}
 }
 
+// AppendPermit adds a permit, for a keeper that restores a log.
+func (g *Log) AppendPermit(p Permit) {
+	g.grant(p.End, p.Units)
+	g.Name(p.ID, p.Left)
+}
+
 // permit finds the index of a live permit by its id, −1 without one.
 func (g *Log) permit(id string, now uint64) int {
 	for i := g.head + g.after(now); i < len(g.ids); i++ {
-		if g.ids[i] == id {
+		if g.ids[i].id == id {
 			return i
 		}
 	}
@@ -77,7 +90,7 @@ func (g *Log) permit(id string, now uint64) int {
 
 // at returns the permit at an index.
 func (g *Log) at(i int) Permit {
-	return Permit{g.ids[i], g.runs[i].Sum - g.before(i-g.head), g.runs[i].End}
+	return Permit{g.ids[i].id, g.ids[i].left, g.runs[i].Sum - g.before(i-g.head), g.runs[i].End}
 }
 
 // Permit finds a live permit by its id.
@@ -119,7 +132,7 @@ func Renew(k *Stored, now uint64, id string, end uint64) (ok bool) {
 	p := g.at(i)
 	g.remove(i)
 	g.grant(end, p.Units)
-	g.Name(id)
+	g.Name(id, p.Left)
 	k.State.A = g.last(k.State.At)
 	k.FreshAt = k.State.A
 	return true

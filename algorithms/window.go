@@ -19,7 +19,7 @@ var window = model{
 	},
 	mark: func(s State, _ *Limit) uint64 { return s.A },
 	back: func(s State, _ *Limit, mark, units uint64, _ *Log) State {
-		if mark == newest || mark == s.A {
+		if mark == Newest || mark == s.A {
 			s.B -= min(s.B, units)
 		}
 		return s

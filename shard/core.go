@@ -70,30 +70,45 @@ const phasedOpsMin = 4
 // so a hint is believed only after the key has been compared.
 func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 	for _, i := range part {
-		op := &ops[i]
-		op.hash = c.hash(op.Key)
-		op.hint = c.index.candidate(op.hash)
+		c.prepare(&ops[i])
 	}
 	if len(part) >= phasedOpsMin {
 		c.warm(ops, part)
 	}
 	for _, i := range part {
 		op := &ops[i]
-		switch op.Kind {
-		case Allow:
-			c.allow(now, op)
-		case Peek:
-			c.load(now, c.find(op), &op.Call)
-			op.Call.Now = now
-			algorithms.Peek(&op.Call, &c.stored, &op.Decision)
-		case Reset:
-			c.reset(now, op)
-		case Look:
-			c.look(now, op)
+		if op.Join > 1 {
+			together(now, ops[i:i+uint32(op.Join)], func(*Op) *Core { return c })
+		} else if op.Join == 1 {
+			c.do(now, op)
 		}
 	}
 	if invariants {
 		c.verified(len(part))
+	}
+}
+
+// prepare hashes the key and probes the index.
+func (c *Core) prepare(op *Op) {
+	op.hash = c.hash(op.Key)
+	op.hint = c.index.candidate(op.hash)
+}
+
+// do does one operation that stands alone.
+func (c *Core) do(now uint64, op *Op) {
+	switch op.Kind {
+	case Allow:
+		c.allow(now, op)
+	case Peek:
+		c.peek(now, op)
+	case Reset:
+		c.reset(now, op)
+	case Look:
+		c.look(now, op)
+	case Debit:
+		c.debit(now, op)
+	case Refund:
+		c.refund(now, op)
 	}
 }
 
@@ -129,53 +144,94 @@ func (c *Core) is(i slot, op *Op) bool {
 	return e.hash == op.hash && e.limit != 0 && c.keys.same(e.key, op.Key)
 }
 
-// load puts what an entry stores into c.stored, for a decision under call's
-// limit. An entry whose expiry has come is fresh.
-func (c *Core) load(now uint64, i slot, call *algorithms.Call) {
+// load puts what an entry stores into c.stored, for a decision of op. An entry
+// whose expiry has come is fresh. It says whether the key is of another kind than
+// the limit that is asked about; then nothing can be decided.
+func (c *Core) load(now uint64, i slot, op *Op) (wrongType bool) {
 	k := &c.stored
 	k.Limit, k.Log = nil, nil
+	op.Call.Now = now
 	if i != 0 {
 		if e := c.slab.at(i); e.expiry > now {
 			k.Limit, k.State, k.FreshAt = c.limits.at(e.limit), e.state, e.expiry
-			if k.Limit.Algorithm == algorithms.SlidingLog {
+			if k.Limit.Logged() {
 				k.Log = c.logs.at(e.state.C)
-				return
 			}
+			op.WrongType = k.Limit.Kind() != op.Call.Limit.Kind()
 		}
 	}
-	if call.Limit.Algorithm == algorithms.SlidingLog {
+	if k.Log == nil && op.Call.Limit.Logged() {
 		k.Log = c.logs.at(0)
 	}
+	return op.WrongType
 }
 
 // allow decides and, if the call passes, stores.
 func (c *Core) allow(now uint64, op *Op) {
-	tight := op.Call.Limit.Algorithm == algorithms.SlidingLog && !c.roomForRuns(now)
+	tight := op.Call.Limit.Logged() && !c.roomForRuns(now)
 	i := c.find(op)
-	c.load(now, i, &op.Call)
-	op.Call.Now = now
-	if tight && c.growsLog(op) {
+	if c.load(now, i, op) || c.holds(op) {
+		return
+	}
+	if tight && c.growsLog(op) || i == 0 && c.full(len(op.Key)) && !c.makeRoom(now, len(op.Key)) {
+		c.refuse(op)
+		return
+	}
+	c.spend(i, op)
+}
+
+// refuse ends a call that has no room. What would be denied is denied all the same.
+func (c *Core) refuse(op *Op) {
+	algorithms.Peek(&op.Call, &c.stored, &op.Decision)
+	if op.Decision.Allowed {
 		op.Full = true
 		return
 	}
-	var logBytes int
-	if c.stored.Log != nil {
-		logBytes = c.stored.Log.Bytes()
-	}
+	c.stats.Denied++
+}
+
+// spend decides on what has been loaded and, if the call passes, stores. There is
+// room.
+func (c *Core) spend(i slot, op *Op) {
+	logBytes := c.loadedBytes()
 	algorithms.Allow(&op.Call, &c.stored, &op.Decision)
 	if !op.Decision.Allowed {
 		c.stats.Denied++
 		return
 	}
 	c.stats.Allowed++
-	if c.stored.Log != nil {
-		c.logs.bytes += c.stored.Log.Bytes() - logBytes
+	c.store(i, op, logBytes)
+}
+
+// loadedBytes is the memory of the log that has been loaded.
+func (c *Core) loadedBytes() int {
+	if c.stored.Log == nil {
+		return 0
 	}
+	return c.stored.Log.Bytes()
+}
+
+// store writes what has been charged to the key's entry, or to a new one.
+func (c *Core) store(i slot, op *Op, logBytes int) {
+	k := &c.stored
+	if k.Limit.Algorithm == algorithms.Concurrency {
+		k.Log.Name(op.ID, op.Decision.Remaining)
+	}
+	if k.Log != nil {
+		c.logs.bytes += k.Log.Bytes() - logBytes
+	}
+	op.Mark = algorithms.Mark(k)
 	if i == 0 {
 		c.create(op)
 		return
 	}
 	c.update(i, op)
+}
+
+func (c *Core) peek(now uint64, op *Op) {
+	if !c.load(now, c.find(op), op) && !c.holds(op) {
+		algorithms.Peek(&op.Call, &c.stored, &op.Decision)
+	}
 }
 
 // update stores a charged state in the key's entry.
@@ -186,7 +242,7 @@ func (c *Core) update(i slot, op *Op) {
 	if !ownLog {
 		c.dropLog(e)
 		c.adoptLog()
-	} else if k.Limit.Algorithm != algorithms.SlidingLog {
+	} else if !k.Limit.Logged() {
 		c.dropLog(e)
 	}
 	if *c.limits.at(e.limit) != *op.Call.Limit {
@@ -205,27 +261,20 @@ func (c *Core) update(i slot, op *Op) {
 
 // dropLog frees the log of an entry that has one.
 func (c *Core) dropLog(e *entry) {
-	if c.limits.at(e.limit).Algorithm == algorithms.SlidingLog {
+	if c.limits.at(e.limit).Logged() {
 		c.logs.drop(e.state.C)
 	}
 }
 
 // adoptLog makes the log that was just charged, if any, the key's own.
 func (c *Core) adoptLog() {
-	if c.stored.Limit.Algorithm == algorithms.SlidingLog {
+	if c.stored.Limit.Logged() {
 		c.stored.State.C = c.logs.adopt()
 	}
 }
 
-// create makes an entry for a charged state. Without room the call has not been
-// made.
+// create makes an entry for a charged state. There must be room.
 func (c *Core) create(op *Op) {
-	if !c.makeRoom(op.Call.Now, len(op.Key)) {
-		op.Full = true
-		c.stats.Allowed--
-		c.logs.at(0).Reset()
-		return
-	}
 	c.adoptLog()
 	i := c.put(op.hash, op.Key)
 	c.touch(i, c.slab.at(i))
@@ -279,7 +328,7 @@ func (c *Core) look(now uint64, op *Op) {
 func (c *Core) view(now uint64, e *entry) View {
 	k := algorithms.Stored{Limit: c.limits.at(e.limit), State: e.state, FreshAt: e.expiry}
 	v := View{Limit: *k.Limit, State: e.state, Now: now, FreshAt: e.expiry}
-	if k.Limit.Algorithm == algorithms.SlidingLog {
+	if k.Limit.Logged() {
 		k.Log = c.logs.at(e.state.C)
 		v.Runs = k.Log.Len()
 	}

@@ -131,7 +131,7 @@ func (c *Core) appendEntry(now uint64, dst []byte, e *entry) []byte {
 	e.limit |= flagRecorded
 	var log *algorithms.Log
 	l := c.limits.at(e.limit)
-	if l.Algorithm == algorithms.SlidingLog {
+	if l.Logged() {
 		log = c.logs.at(e.state.C)
 	}
 	c.ledger.value = appendValue(c.ledger.value[:0], l, &e.state, log)

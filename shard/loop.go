@@ -74,12 +74,14 @@ type Shard struct {
 	everyPart bool    // a part is answered only when its records are durable
 }
 
-// job is what the inbox carries: a part of a batch, or a function to run.
+// job is what the inbox carries: a part of a batch, a function to run, or a request
+// to own the shard for a while.
 type job struct {
 	batch *Batch
 	part  int
 	run   func(c *Core, now uint64)
 	done  func(error)
+	loan  *loan
 }
 
 func newShard(clock Clock) *Shard {
@@ -144,6 +146,10 @@ func (s *Shard) submit(now uint64, done func(error)) bool {
 
 // do runs one job. The caller owns the shard.
 func (s *Shard) do(j job) {
+	if j.loan != nil {
+		j.loan.grant()
+		return
+	}
 	if j.run != nil {
 		now := s.clock.Now()
 		j.run(s.core, now)

@@ -15,6 +15,7 @@ const BatchOpsMax = 1024
 type Batch struct {
 	Ops     []Op
 	parts   [][]uint32 // for each shard, which of Ops are its own
+	joint   bool       // a group of operations may lie on several shards
 	pending atomic.Int32
 	done    chan struct{}
 	// committed is what the journal calls when a part's records are durable, one
@@ -36,12 +37,32 @@ func NewBatch(n int) *Batch {
 // acknowledged.
 func (b *Batch) commit(part int, err error) {
 	if err != nil {
-		for _, i := range b.parts[part] {
-			op := &b.Ops[i]
-			op.Unsaved = op.Kind == Reset || op.Kind == Allow && op.Decision.Allowed
-		}
+		b.unsave(part)
 	}
 	b.finish()
+}
+
+// unsave marks what a part changed as not durable.
+func (b *Batch) unsave(part int) {
+	for _, i := range b.parts[part] {
+		op := &b.Ops[i]
+		switch op.Kind {
+		case Allow:
+			op.Unsaved = op.Decision.Allowed
+		case Reset, Debit, Refund:
+			op.Unsaved = true
+		}
+	}
+}
+
+// Join makes the last n operations one group, decided all or nothing.
+func (b *Batch) Join(n int) {
+	group := b.Ops[len(b.Ops)-n:]
+	for i := range group {
+		group[i].Join = 0
+		b.joint = b.joint || group[i].shard != group[0].shard
+	}
+	group[0].Join = uint16(n)
 }
 
 // finish counts one part as done; the last one wakes the connection.
@@ -63,7 +84,8 @@ func (b *Batch) Add(tagHash uint64) *Op {
 	n := Route(tagHash, len(b.parts))
 	b.parts[n] = append(b.parts[n], uint32(i))
 	op := &b.Ops[i]
-	op.View, op.Full, op.Unsaved = nil, false, false
+	op.View, op.ID, op.Join, op.shard = nil, "", 1, uint16(n)
+	op.Shadow, op.Unsaved, op.Full, op.WrongType, op.TooDeep, op.Held = false, false, false, false, false, false
 	return op
 }
 
@@ -85,4 +107,5 @@ func (b *Batch) Clear() {
 		b.Ops = nil
 	}
 	b.Truncate(0)
+	b.joint = false
 }

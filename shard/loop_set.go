@@ -38,6 +38,10 @@ func (set *Set) Len() int { return len(set.shards) }
 
 // Run does all operations of a batch and returns when their answers are there.
 func (set *Set) Run(b *Batch) {
+	if b.joint {
+		set.runJoint(b)
+		return
+	}
 	parts, done := int32(0), int32(0)
 	for _, part := range b.parts {
 		if len(part) > 0 {

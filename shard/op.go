@@ -17,23 +17,48 @@ const (
 	Reset
 	// Look fills Found and, where Found, View.
 	Look
+	// Debit charges whatever the limit says; Decision is what a peek says then.
+	Debit
+	// Refund takes back the newest units; Decision is what a peek says then.
+	Refund
 )
 
-// Op is an operation. The owner of the batch fills Kind, Key and, for Allow and
-// Peek, Call.Limit, Call.Cost and Call.KeyHash; the shard fills the rest. Key
-// must not change until the batch is done.
+// Op is an operation. The owner of the batch fills Kind, Key and, where a limit
+// takes part, Call.Limit, Call.Cost and Call.KeyHash, and for permits ID; the
+// shard fills the rest. Key must not change until the batch is done.
+//
+// Operations that belong together follow one another in the batch: the first has
+// their number in Join, the others have 0 there. They are decided all or nothing,
+// also when their keys live on different shards.
 type Op struct {
 	Key      []byte
 	Call     algorithms.Call
 	Decision algorithms.Decision
-	Kind     Kind
-	Found    bool
-	Unsaved  bool // done, but the journal could not make it durable
-	Full     bool // no room for a new key: nothing was decided
-	hint     slot // where the key was a moment ago, or 0
+	ID       string // of the permit, under a concurrency limit
+	Mark     uint64 // what a charge went to, for giving back
+	View     *View  // Look writes here
 	hash     uint64
-	View     *View // Look writes here
+	hint     slot   // where the key was a moment ago, or 0
+	shard    uint16 // where it lives
+	Join     uint16 // 1: alone
+	Kind     Kind
+	Shadow   bool // decided beside the others: never denies them, charged only if it passes itself
+
+	// Outcomes. With WrongType, Full or TooDeep nothing was decided.
+	Found     bool
+	Unsaved   bool // done, but the journal could not make it durable
+	Full      bool // no room for a new key
+	WrongType bool // the key is of another kind than the limit
+	TooDeep   bool // the debt would be over 2^63 − 1 units
+	Held      bool // the permit of this ID is held already; nothing was charged
 }
+
+// Refused says that nothing was decided.
+func (op *Op) Refused() bool { return op.Full || op.WrongType || op.TooDeep }
+
+// passes says that the operation does not stand in the way of those that it is
+// joined with.
+func (op *Op) passes() bool { return op.Shadow || op.Decision.Allowed && !op.Refused() }
 
 // View is what is known about a key that is not fresh. Instants are nanoseconds
 // since 1970.

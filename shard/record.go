@@ -14,6 +14,8 @@ package shard
 // bytes): zones have numbers only within a process. The state is the words A, B and C of
 // algorithms.State as uvarints; of a sliding log it is the number of runs and for
 // each run its end, less the end before it (of the first: less at), and its units.
+// A permit of a concurrency limit is a run that is followed by its id (uvarint
+// length, bytes) and by how many units were left when it was granted (uvarint).
 //
 // A RecordClear has no key. Its value, two uvarints n and of, says that all keys
 // of shard n were made fresh at once, when there were of shards.
@@ -57,10 +59,8 @@ func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algo
 	dst = binary.AppendUvarint(dst, window)
 	dst = binary.AppendUvarint(dst, burst)
 	if l.Align.IsCalendar() {
-		zone := l.Zone.String()
 		dst = append(dst, l.Anchor)
-		dst = binary.AppendUvarint(dst, uint64(len(zone)))
-		dst = append(dst, zone...)
+		dst = appendText(dst, l.Zone.String())
 	}
 	dst = binary.LittleEndian.AppendUint64(dst, s.At)
 	if log == nil {
@@ -70,6 +70,16 @@ func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algo
 	}
 	dst = binary.AppendUvarint(dst, uint64(log.Len()))
 	before := s.At
+	if l.Algorithm == algorithms.Concurrency {
+		log.Permits(s.At, func(p algorithms.Permit) {
+			dst = binary.AppendUvarint(dst, p.End-before)
+			dst = binary.AppendUvarint(dst, p.Units)
+			dst = appendText(dst, p.ID)
+			dst = binary.AppendUvarint(dst, p.Left)
+			before = p.End
+		})
+		return dst
+	}
 	log.Each(func(end, units uint64) {
 		dst = binary.AppendUvarint(dst, end-before)
 		dst = binary.AppendUvarint(dst, units)
@@ -149,6 +159,11 @@ func (c *cursor) parseLimit() (l algorithms.Limit, err error) {
 	return l, nil
 }
 
+// appendText writes a text as its length and its bytes.
+func appendText(dst []byte, text string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+}
+
 // limitHead is the part of a value that says the limit, as it was read last, and
 // what it said. Most keys share a few limits, and a limit that was checked once
 // need not be checked again.
@@ -183,9 +198,10 @@ func parseValue(value []byte, h *limitHead, k *algorithms.Stored, log *algorithm
 	if c.bad || k.State.At > instantMax {
 		return errRecord
 	}
-	if s := &k.State; h.limit.Algorithm == algorithms.SlidingLog {
-		s.A, err = parseRuns(&c, s.At, log)
-	} else {
+	switch s := &k.State; h.limit.Algorithm {
+	case algorithms.SlidingLog, algorithms.Concurrency:
+		s.A, err = parseRuns(&c, s.At, log, h.limit.Algorithm == algorithms.Concurrency)
+	default:
 		s.A, s.B, s.C = c.uvarint(), c.uvarint(), c.uvarint()
 		if !algorithms.Legal(*s, &h.limit) {
 			err = errRecord
@@ -200,20 +216,28 @@ func parseValue(value []byte, h *limitHead, k *algorithms.Stored, log *algorithm
 	return err
 }
 
-// parseRuns decodes the runs of a log and returns the last end.
-func parseRuns(c *cursor, at uint64, log *algorithms.Log) (end uint64, err error) {
+// parseRuns decodes the runs of a log, or the permits, and returns the last end.
+func parseRuns(c *cursor, at uint64, log *algorithms.Log, permits bool) (end uint64, err error) {
 	n := c.uvarint()
 	if n == 0 || n > uint64(len(c.rest)) {
 		return 0, errRecord
 	}
 	end = at
-	for range n {
+	for i := range n {
 		step, units := c.uvarint(), c.uvarint()
-		if c.bad || step == 0 || step > algorithms.WindowMaxNanos || end+step > at+algorithms.WindowMaxNanos || units == 0 || units > math.MaxInt64 {
+		if c.bad || step == 0 && (i == 0 || !permits) || step > algorithms.WindowMaxNanos || end+step > at+algorithms.WindowMaxNanos || units == 0 || units > math.MaxInt64 {
 			return 0, errRecord
 		}
 		end += step
-		log.Append(end, units)
+		if !permits {
+			log.Append(end, units)
+			continue
+		}
+		id, left := string(c.bytes(c.uvarint())), c.uvarint()
+		if c.bad || id == "" || len(id) > IDBytesMax {
+			return 0, errRecord
+		}
+		log.AppendPermit(algorithms.Permit{ID: id, Units: units, End: end, Left: left})
 	}
 	return end, nil
 }

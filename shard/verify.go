@@ -254,7 +254,7 @@ func (c *Core) verifyLogs() error {
 	taken := make([]bool, len(t.rows))
 	taken[0] = true
 	for i, e := range c.live() {
-		if c.limits.at(e.limit).Algorithm != algorithms.SlidingLog {
+		if !c.limits.at(e.limit).Logged() {
 			continue
 		}
 		if n := e.state.C; n >= uint64(len(taken)) || taken[n] || t.at(n).Len() == 0 {

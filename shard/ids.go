@@ -1,0 +1,169 @@
+package shard
+
+// Ids: what a server-wide id stands for. An id remembers the question and the
+// answer of the call that made it, so that the same call again is answered word
+// for word and charges nothing. For a reservation it also holds what was charged
+// and to what, until that is settled.
+//
+// An id lives on the shard that its own hash names, its keys where they live; both
+// are owned while an id is used (Set.Hold). An id that the server makes is chosen
+// to live where its key lives.
+//
+//	open ──(COMMIT, CANCEL, or its time comes)──▶ settled ──(60 s)──▶ forgotten
+//	answered ──(its time to live)──▶ forgotten
+
+import (
+	heaps "container/heap"
+
+	"sluice/algorithms"
+)
+
+const (
+	// IDBytesMax is the longest id.
+	IDBytesMax = 256
+	// SettledNanos is how long a settled id is remembered.
+	SettledNanos = 60 * 1_000_000_000
+)
+
+// Outcome is what became of an id.
+type Outcome uint8
+
+const (
+	// Answered: no reservation, only a remembered answer.
+	Answered Outcome = iota
+	// Open: reserved and not settled.
+	Open
+	// Committed and Cancelled: settled.
+	Committed
+	Cancelled
+)
+
+// Charged is one limit that a reservation has charged.
+type Charged struct {
+	Key   []byte // the name of the state
+	Limit algorithms.Limit
+	Units uint64
+	Mark  uint64 // of the charge
+	Spend bool   // counts money: SPEND settles it, and a plain COMMIT the amount
+}
+
+// ID is what an id stands for.
+type ID struct {
+	Name     string
+	Key      []byte // the key that was asked about, for access rules
+	Question []byte // what was asked; the same name for another question is an error
+	Answer   []byte // the reply
+	Charged  []Charged
+	Outcome  Outcome
+	Cancel   bool   // what happens when its time comes: cancel, or commit as reserved
+	Deadline uint64 // when that is, or when it is forgotten, nanoseconds
+
+	at int // in the heap
+}
+
+// ids are the ids of one core, with those whose time comes first in front.
+type ids struct {
+	byName map[string]*ID
+	queue  []*ID
+	bytes  int
+}
+
+func (t *ids) Len() int           { return len(t.queue) }
+func (t *ids) Less(i, j int) bool { return t.queue[i].Deadline < t.queue[j].Deadline }
+func (t *ids) Swap(i, j int) {
+	t.queue[i], t.queue[j] = t.queue[j], t.queue[i]
+	t.queue[i].at, t.queue[j].at = i, j
+}
+func (t *ids) Push(x any) {
+	id := x.(*ID)
+	id.at = len(t.queue)
+	t.queue = append(t.queue, id)
+}
+func (t *ids) Pop() any {
+	last := len(t.queue) - 1
+	id := t.queue[last]
+	t.queue[last] = nil
+	t.queue = t.queue[:last]
+	return id
+}
+
+// idOverheadBytes is about what an id takes beyond its texts.
+const idOverheadBytes = 256
+
+func (id *ID) size() int {
+	n := idOverheadBytes + len(id.Name) + len(id.Key) + len(id.Question) + len(id.Answer)
+	for i := range id.Charged {
+		n += 80 + len(id.Charged[i].Key)
+	}
+	return n
+}
+
+// put stores an id, in the place of one of the same name.
+func (t *ids) put(id *ID) {
+	if t.byName == nil {
+		t.byName = make(map[string]*ID)
+	}
+	t.drop(id.Name)
+	t.byName[id.Name] = id
+	t.bytes += id.size()
+	heaps.Push(t, id)
+}
+
+// drop forgets an id.
+func (t *ids) drop(name string) {
+	if id := t.byName[name]; id != nil {
+		delete(t.byName, name)
+		t.bytes -= id.size()
+		heaps.Remove(t, id.at)
+	}
+}
+
+// FindID returns what an id stands for, nil if it is not known at now.
+func (c *Core) FindID(now uint64, name string) *ID {
+	id := c.ids.byName[name]
+	if id == nil || id.Outcome != Open && id.Deadline <= now {
+		return nil
+	}
+	return id
+}
+
+// PutID stores an id and owes it to the journal. There is always room: ids end.
+func (c *Core) PutID(id *ID) {
+	c.ids.put(id)
+	c.ledger.id(id)
+}
+
+// DueID returns an open id whose time has come, nil if there is none. Ids that are
+// only remembered are forgotten on the way.
+func (c *Core) DueID(now uint64) *ID {
+	for len(c.ids.queue) > 0 && c.ids.queue[0].Deadline <= now {
+		id := c.ids.queue[0]
+		if id.Outcome == Open {
+			return id
+		}
+		c.ids.drop(id.Name)
+	}
+	return nil
+}
+
+// Settle gives back, and charges, what the settling of a reservation changes: for
+// each charge the units that shall count in the end. An id is settled once.
+func (c *Core) settleCharge(now uint64, charged *Charged, units uint64) {
+	op := &Op{Key: charged.Key, Join: 1}
+	op.Call.Limit = &charged.Limit
+	c.prepare(op)
+	i := c.find(op)
+	if c.load(now, i, op) {
+		return
+	}
+	switch {
+	case units < charged.Units && c.stored.Limit != nil:
+		c.giveBack(now, i, charged.Mark, charged.Units-units)
+	case units > charged.Units:
+		op.Call.Cost = units - charged.Units
+		logBytes := c.loadedBytes()
+		if algorithms.Charge(&op.Call, &c.stored) {
+			c.store(i, op, logBytes)
+		}
+	}
+}

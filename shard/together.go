@@ -1,0 +1,126 @@
+package shard
+
+// All or nothing, and charging without asking. Deciding is pure, so whether a
+// group of operations passes is found out by asking each as a peek would; only
+// when all pass is anything charged. The keys of a group differ, so what was
+// found out still holds when the charges are made one after the other.
+
+import "sluice/algorithms"
+
+// together decides a group of operations at one instant, each on the core that of
+// names. The group's kind is the first operation's: Allow or Peek.
+func together(now uint64, ops []Op, of func(*Op) *Core) {
+	all := true
+	for i := range ops {
+		c := of(&ops[i])
+		c.try(now, &ops[i])
+		all = all && ops[i].passes()
+	}
+	if ops[0].Kind != Allow {
+		return
+	}
+	for i := range ops {
+		op, c := &ops[i], of(&ops[i])
+		switch {
+		case !all:
+			if !op.Decision.Allowed && !op.Shadow {
+				c.stats.Denied++
+			}
+		case op.Decision.Allowed && !op.Refused() && !op.Held:
+			slot := c.find(op)
+			c.load(now, slot, op)
+			c.spend(slot, op)
+		}
+	}
+}
+
+// try answers as a peek, and sees to it that there would be room.
+func (c *Core) try(now uint64, op *Op) {
+	i := c.find(op)
+	if c.load(now, i, op) || c.holds(op) {
+		return
+	}
+	algorithms.Peek(&op.Call, &c.stored, &op.Decision)
+	if op.Kind != Allow || !op.Decision.Allowed {
+		return
+	}
+	op.Full = i == 0 && !c.makeRoom(now, len(op.Key)) || op.Call.Limit.Logged() && !c.roomForRuns(now)
+}
+
+// holds says whether the permit that is asked for is held already; then the
+// answer is that of the first time, and nothing is charged.
+func (c *Core) holds(op *Op) bool {
+	if op.ID == "" || c.stored.Limit == nil || c.stored.Limit.Algorithm != algorithms.Concurrency {
+		return false
+	}
+	p, ok := c.stored.Log.Permit(op.ID, op.Call.Now)
+	if ok {
+		op.Held = true
+		op.Decision = algorithms.Decision{Allowed: true, Limit: op.Call.Limit.Burst, Remaining: p.Left}
+	}
+	return ok
+}
+
+// debit charges whatever the limit says, and answers as a peek does then.
+func (c *Core) debit(now uint64, op *Op) {
+	i := c.find(op)
+	if c.load(now, i, op) {
+		return
+	}
+	if i == 0 && !c.makeRoom(now, len(op.Key)) || op.Call.Limit.Logged() && !c.roomForRuns(now) {
+		op.Full = true
+		return
+	}
+	logBytes := c.loadedBytes()
+	if !algorithms.Charge(&op.Call, &c.stored) {
+		op.TooDeep = true
+		return
+	}
+	c.stats.Allowed++
+	c.store(i, op, logBytes)
+	c.peekAfter(now, op)
+}
+
+// refund takes back the newest units, and answers as a peek does then.
+func (c *Core) refund(now uint64, op *Op) {
+	i := c.find(op)
+	if c.load(now, i, op) {
+		return
+	}
+	if c.stored.Limit != nil {
+		c.giveBack(now, i, algorithms.Newest, op.Call.Cost)
+	}
+	c.peekAfter(now, op)
+}
+
+// giveBack takes units that were charged under a mark off what has been loaded
+// from an entry that is not fresh.
+func (c *Core) giveBack(now uint64, i slot, mark, units uint64) {
+	logBytes := c.loadedBytes()
+	used := algorithms.GiveBack(&c.stored, now, mark, units)
+	c.rewrite(i, used == 0, logBytes)
+}
+
+// rewrite stores what has been taken off; a key of which nothing is left is gone.
+func (c *Core) rewrite(i slot, fresh bool, logBytes int) {
+	e := c.slab.at(i)
+	c.logs.bytes += c.loadedBytes() - logBytes
+	if fresh {
+		c.forget(e)
+		c.remove(i, e)
+		return
+	}
+	c.touch(i, e)
+	e.state, e.expiry = c.stored.State, c.stored.FreshAt
+	c.wheel.unlink(e)
+	c.wheel.link(i, e)
+}
+
+// peekAfter answers what a peek with cost 0 says now.
+func (c *Core) peekAfter(now uint64, op *Op) {
+	cost := op.Call.Cost
+	op.Call.Cost = 0
+	c.load(now, c.find(op), op)
+	algorithms.Peek(&op.Call, &c.stored, &op.Decision)
+	op.Call.Cost = cost
+}
