@@ -15,6 +15,8 @@ package shard
 // enough to hand it over.
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 )
@@ -133,8 +135,8 @@ func (s *Shard) submit(now uint64, done func(error)) bool {
 		return false
 	}
 	for {
-		records, more := s.core.TakeRecords(now, s.journal.Buffer())
-		if !more {
+		records, _ := s.core.TakeRecords(now, s.journal.Buffer())
+		if !s.core.Owes() {
 			s.journal.Submit(now, records, done)
 			return true
 		}
@@ -155,6 +157,30 @@ func (s *Shard) do(j job) {
 	if !s.step(j.batch, j.part) {
 		j.batch.finish()
 	}
+}
+
+// stepLent is step by whom the shard is lent to.
+func (s *Shard) stepLent(b *Batch, part int) (waits bool) {
+	defer s.giveBack()
+	return s.step(b, part)
+}
+
+// doLent is do by whom the shard is lent to.
+func (s *Shard) doLent(j job) {
+	defer s.giveBack()
+	s.do(j)
+}
+
+// giveBack ends a loan. A panic during one ends the process, as it does in the
+// shard's own goroutine: the core may be half changed, so nobody may recover and go
+// on, as net/http does for its handlers. It is thrown again where nobody can.
+func (s *Shard) giveBack() {
+	if v := recover(); v != nil {
+		stack := debug.Stack()
+		go func() { panic(fmt.Sprintf("%v, while a shard was lent\n\n%s", v, stack)) }()
+		select {}
+	}
+	s.release()
 }
 
 // loop is the shard's goroutine.

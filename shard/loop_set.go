@@ -51,10 +51,9 @@ func (set *Set) Run(b *Batch) {
 		}
 		s := set.shards[n]
 		if s.lend() {
-			if !s.step(b, n) {
+			if !s.stepLent(b, n) {
 				done++
 			}
-			s.release()
 			continue
 		}
 		s.inbox <- job{batch: b, part: n}
@@ -81,8 +80,7 @@ func (set *Set) On(n int, f func(c *Core, now uint64)) error {
 	done := make(chan error, 1)
 	j := job{run: f, done: func(err error) { done <- err }}
 	if s.lend() {
-		s.do(j)
-		s.release()
+		s.doLent(j)
 	} else {
 		s.inbox <- j
 	}
