@@ -25,6 +25,9 @@ type twin struct {
 	views  []View
 	stats  Stats
 	sweeps bool // whether anything is ever swept
+	// forward says that the clock is never set back: what is over may still be on
+	// disk and would be alive again.
+	forward bool
 }
 
 const batchOpsMax = 200
@@ -321,7 +324,7 @@ func (w *twin) step() (what string, err error) {
 		return "tick", nil
 	case n < 23:
 		return "settle", w.settled()
-	case w.IntN(3) > 0:
+	case w.IntN(3) > 0 && !w.forward:
 		return "back", w.back()
 	case w.IntN(3) > 0:
 		w.limits[w.IntN(len(w.limits))] = w.limit()
