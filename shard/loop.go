@@ -46,6 +46,10 @@ const FlushInterval = 250 * time.Millisecond
 
 // Journal takes the records of what has changed.
 type Journal interface {
+	// Behind says that the journal does not keep up, or cannot write. What changes
+	// waits then, where it is written once however often it changes, instead of
+	// piling up in the journal. It costs next to nothing to ask.
+	Behind() bool
 	// Buffer returns an empty buffer to write records into.
 	Buffer() []byte
 	// Submit hands records over, in the order of their calls; the buffer is the
@@ -148,6 +152,9 @@ func (s *Shard) submit(now uint64, done func(error)) bool {
 func (s *Shard) do(j job) {
 	if j.run != nil {
 		now := s.clock.Now()
+		// What is owed already is not waited for: who only looks is answered even
+		// while the disk hangs.
+		s.submit(now, nil)
 		j.run(s.core, now)
 		if !s.submit(now, j.done) {
 			j.done(nil)
@@ -210,7 +217,7 @@ func (s *Shard) loop() {
 func (s *Shard) flush() {
 	for more := true; more; {
 		s.own()
-		if s.journal == nil || !s.core.Owes() {
+		if s.journal == nil || !s.core.Owes() || s.journal.Behind() {
 			s.release()
 			return
 		}

@@ -115,17 +115,27 @@ func (set *Set) Journal(j Journal, everyPart bool) {
 	}
 }
 
-// Flush hands over everything that the journal is owed. No batch may be running.
-func (set *Set) Flush() {
+// Flush hands over what the journal is owed, and says whether that was everything:
+// not while the journal is behind. No batch may be running.
+func (set *Set) Flush() (all bool) {
+	all = true
 	for n, s := range set.shards {
 		for more := s.journal != nil; more; {
 			set.On(n, func(c *Core, now uint64) {
+				if more = c.Owes(); !more {
+					return
+				}
+				if s.journal.Behind() {
+					more, all = false, false
+					return
+				}
 				var records []byte
 				records, more = c.TakeRecords(now, s.journal.Buffer())
 				s.journal.Submit(now, records, nil)
 			})
 		}
 	}
+	return all
 }
 
 // SnapshotSlotsPerTick is how many slots are exported before a shard is let go.
