@@ -4,7 +4,6 @@ package shard
 // batches, looking at every core, keeping a journal, exporting a snapshot.
 
 import (
-	"errors"
 	"sync"
 )
 
@@ -66,10 +65,12 @@ func (set *Set) Run(b *Batch) {
 
 // Each runs f on every core in turn, at the shard's time, and returns when it
 // has run on all and what it changed is as durable as the journal promises. The
-// error is the journal's; f has run all the same.
+// error is the journal's first; f has run on all the same.
 func (set *Set) Each(f func(n int, c *Core, now uint64)) (err error) {
 	for n := range set.shards {
-		err = errors.Join(err, set.On(n, func(c *Core, now uint64) { f(n, c, now) }))
+		if failed := set.On(n, func(c *Core, now uint64) { f(n, c, now) }); err == nil {
+			err = failed
+		}
 	}
 	return err
 }
