@@ -82,10 +82,11 @@ func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 		switch op.Kind {
 		case Allow:
 			c.allow(now, op)
-		case Peek:
+		case Peek, Try:
 			c.load(now, c.find(op), &op.Call)
 			op.Call.Now = now
 			algorithms.Peek(&op.Call, &c.stored, &op.Decision)
+			op.Unsaved = op.Kind == Try && op.Decision.Allowed
 		case Reset:
 			c.reset(now, op)
 		case Look:

@@ -13,14 +13,17 @@ const (
 	Allow Kind = iota
 	// Peek decides and spends nothing.
 	Peek
+	// Try is a Peek in the place of an Allow that may not spend now: a denial is
+	// told as Allow tells it, and a call that would pass is Unsaved.
+	Try
 	// Reset makes the key fresh; Found says whether it was not.
 	Reset
 	// Look fills Found and, where Found, View.
 	Look
 )
 
-// Op is an operation. The owner of the batch fills Kind, Key and, for Allow and
-// Peek, Call.Limit, Call.Cost and Call.KeyHash; the shard fills the rest. Key
+// Op is an operation. The owner of the batch fills Kind, Key and, for Allow, Peek and
+// Try, Call.Limit, Call.Cost and Call.KeyHash; the shard fills the rest. Key
 // must not change until the batch is done.
 type Op struct {
 	Key      []byte
@@ -28,7 +31,7 @@ type Op struct {
 	Decision algorithms.Decision
 	Kind     Kind
 	Found    bool
-	Unsaved  bool // done, but the journal could not make it durable
+	Unsaved  bool // done, but the journal could not make it durable; or a Try that would pass
 	Full     bool // no room for a new key: nothing was decided
 	hint     slot // where the key was a moment ago, or 0
 	hash     uint64

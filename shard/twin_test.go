@@ -105,7 +105,7 @@ func (w *twin) decide(op *Op) (d algorithms.Decision) {
 	if k == nil {
 		k = &algorithms.Stored{Log: new(algorithms.Log)}
 	}
-	if op.Kind == Peek {
+	if op.Kind != Allow {
 		algorithms.Peek(&call, k, &d)
 		return d
 	}
@@ -149,7 +149,10 @@ func (w *twin) answer(op *Op) error {
 	}
 	k := w.stored(op.Key)
 	switch op.Kind {
-	case Allow, Peek:
+	case Allow, Peek, Try:
+		if op.Unsaved && (op.Kind != Try || !op.Decision.Allowed) || op.Kind == Try && op.Decision.Allowed && !op.Unsaved {
+			return fmt.Errorf("kind %d, allowed %v, unsaved %v", op.Kind, op.Decision.Allowed, op.Unsaved)
+		}
 		if want := w.decide(op); op.Decision != want {
 			return fmt.Errorf("decision\ngot  %+v\nwant %+v", op.Decision, want)
 		}
@@ -183,7 +186,7 @@ func (w *twin) batch() error {
 		part = append(part, uint32(i))
 		op := &w.ops[i]
 		op.Key = names[w.IntN(len(names))]
-		op.Kind = pick(w.Rand, Allow, Peek, Reset, Look)
+		op.Kind, op.Unsaved = pick(w.Rand, Allow, Peek, Try, Reset, Look), false
 		if w.IntN(4) < spend {
 			op.Kind = Allow
 		}
