@@ -92,6 +92,9 @@ func (c *Committer) Stats() Stats {
 // Fault is nil while the journal keeps its promise. It costs one atomic load.
 func (c *Committer) Fault() *Fault { return c.gauges.fault.Load() }
 
+// Held is the bytes of batches that were submitted and are kept in memory. It costs one atomic load.
+func (c *Committer) Held() int64 { return c.gauges.held.Load() }
+
 func (g *gauges) snapshotNeeded() bool { return g.lost.Load() > g.covered.Load() }
 
 func loadError(p *atomic.Pointer[error]) error {

@@ -56,11 +56,13 @@ func (s *Server) turn(out []byte, move func(TestClock) error) ([]byte, error) {
 		// Durations print a unit that is not ASCII.
 		return out, fmt.Errorf("ERR %s", strings.ReplaceAll(err.Error(), "µ", "u"))
 	}
-	s.shards.Each(func(_ int, c *shard.Core, now uint64) {
+	if err := s.shards.Each(func(_ int, c *shard.Core, now uint64) {
 		if now < before {
 			c.Rewind(now)
 		}
 		c.Settle(now)
-	})
+	}); err != nil {
+		return out, errUnsaved(err)
+	}
 	return redcon.AppendOK(out), nil
 }

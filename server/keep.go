@@ -11,12 +11,15 @@ import (
 	"github.com/tidwall/redcon"
 
 	"sluice/internal/keeper"
+	"sluice/shard"
 )
 
 // Keeper keeps the server's state. The server asks it nothing while it loads.
 type Keeper interface {
 	// Save writes a snapshot and returns when it is there.
 	Save() error
+	// SaveLast is Save for the end: it waits for one that is being written first.
+	SaveLast() error
 	// BackgroundSave begins one and returns.
 	BackgroundSave() error
 	// Refusing tells why nothing may be spent at present, nil if it may.
@@ -24,9 +27,12 @@ type Keeper interface {
 	Status() keeper.Status
 }
 
-// Loading tells how far the loading of data is. Before it is told anything a
-// server is not loading.
-type Loading struct{ Done, Total int64 }
+// Loading tells how far the loading of data is, and when it began (ns since 1970).
+// Before it is told anything a server is not loading.
+type Loading struct {
+	Done, Total int64
+	Since       uint64
+}
 
 // SetLoading says that the server loads its data; nil, that it has done so.
 // Meanwhile commands that need them are answered with LOADING.
@@ -49,13 +55,32 @@ func (s *Server) restrained() (r restraint, any bool) {
 	return r, r.refusing != nil
 }
 
-// check returns the error that a command gets, if it is held back.
+// check returns the error that a command gets, if it is held back as a whole. One
+// that is about keys goes on to be parsed, and then tame looks at what it asks.
 func (r restraint) check(c *Command) error {
 	if r.loading != nil && c.Flags&FlagLoading == 0 {
 		return fmt.Errorf("LOADING Sluice is loading its data, %d of %d bytes", r.loading.Done, r.loading.Total)
 	}
-	if r.refusing != nil && c.Flags&FlagDenyOOM|c.Flags&FlagWrite != 0 && c.Flags&FlagAdmin == 0 {
+	if r.refusing != nil && c.run != nil && c.Flags&FlagWrite != 0 && c.Flags&FlagAdmin == 0 {
 		return errUnsaved(r.refusing)
+	}
+	return nil
+}
+
+// tame makes operations harmless while nothing may be spent. Those that would spend
+// are tried only: a denial is told as ever, and what would pass is told why it does
+// not. Nothing may be reset.
+func (r restraint) tame(ops []shard.Op) error {
+	if r.refusing == nil {
+		return nil
+	}
+	for i := range ops {
+		switch op := &ops[i]; op.Kind {
+		case shard.Allow:
+			op.Kind = shard.Try
+		case shard.Reset:
+			return errUnsaved(r.refusing)
+		}
 	}
 	return nil
 }
@@ -66,11 +91,11 @@ func errUnsaved(cause error) error {
 }
 
 // unsaved is the error for an operation whose records did not become durable.
-func (s *Server) unsaved() string {
-	cause := errors.New("the last write or sync failed")
-	if s.keeper != nil {
-		if err := s.keeper.Refusing(); err != nil {
-			cause = err
+func (s *session) unsaved() string {
+	cause := s.restraint.refusing
+	if cause == nil && s.server.keeper != nil {
+		if cause = s.server.keeper.Refusing(); cause == nil {
+			cause = errors.New(s.server.keeper.Status().LastError)
 		}
 	}
 	return errUnsaved(cause).Error()
@@ -109,10 +134,11 @@ func runLastSave(s *session, out []byte, _ [][]byte) ([]byte, error) {
 	return redcon.AppendInt(out, int64(at/(1000*nanosPerMilli))), nil
 }
 
-// runShutdown ends the server, after a snapshot unless NOSAVE says otherwise. It
-// has no reply when it works: the connection is closed.
+// runShutdown ends the server, after a snapshot unless NOSAVE says otherwise or
+// nothing has been loaded yet. It has no reply when it works: the connection is
+// closed.
 func runShutdown(s *session, out []byte, args [][]byte) ([]byte, error) {
-	save := s.server.keeper != nil
+	save := s.server.keeper != nil && s.server.loading.Load() == nil
 	if len(args) > 1 {
 		switch strings.ToUpper(string(args[1])) {
 		case "NOSAVE":
@@ -129,7 +155,7 @@ func runShutdown(s *session, out []byte, args [][]byte) ([]byte, error) {
 		return nil, errors.New("ERR this server cannot be ended by a command")
 	}
 	if save {
-		if err := s.server.keeper.Save(); err != nil {
+		if err := s.server.keeper.SaveLast(); err != nil {
 			return nil, fmt.Errorf("ERR not ended, because the snapshot failed; SHUTDOWN NOSAVE ends without one: %w", err)
 		}
 	}

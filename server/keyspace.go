@@ -46,7 +46,7 @@ func writeFound(s *session, out []byte, ops []shard.Op) []byte {
 	n := int64(0)
 	for i := range ops {
 		if ops[i].Unsaved {
-			return appendError(out, s.server.unsaved())
+			return appendError(out, s.unsaved())
 		}
 		if ops[i].Found {
 			n++

@@ -139,7 +139,7 @@ func (s *session) appendOutcome(out []byte, op *shard.Op) []byte {
 		return appendError(out, errFull)
 	}
 	if op.Unsaved {
-		return appendError(out, s.server.unsaved())
+		return appendError(out, s.unsaved())
 	}
 	return appendDecision(out, &op.Decision)
 }

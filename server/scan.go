@@ -238,6 +238,8 @@ func runFlush(s *session, out []byte, args [][]byte) ([]byte, error) {
 	if len(args) > 2 {
 		return out, fmt.Errorf("ERR syntax error, it must be either ASYNC or SYNC, got '%s' too", show(args[2]))
 	}
-	s.server.shards.Each(func(_ int, c *shard.Core, _ uint64) { c.Clear() })
+	if err := s.server.shards.Each(func(_ int, c *shard.Core, _ uint64) { c.Clear() }); err != nil {
+		return out, errUnsaved(err)
+	}
 	return redcon.AppendOK(out), nil
 }

@@ -169,7 +169,11 @@ func (s *session) command(args [][]byte, raw []byte) bool {
 		return len(s.out) < OutBytesMax || s.write()
 	}
 	first := len(s.batch.Ops)
-	if err := c.parse(s, args); err != nil {
+	err = c.parse(s, args)
+	if err == nil && s.held {
+		err = s.restraint.tame(s.batch.Ops[first:])
+	}
+	if err != nil {
 		s.batch.Truncate(first)
 		s.fail(err.Error())
 		return true

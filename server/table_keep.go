@@ -24,9 +24,9 @@ var keepCommands = []*Command{
 	},
 	{
 		Name: "SHUTDOWN", Group: "server", Since: "0.1.0", Complexity: "O(N) with a snapshot, N keys", Arity: -1,
-		Flags:   FlagAdmin,
+		Flags:   FlagAdmin | FlagLoading,
 		Summary: "Ends the server; everything that the journal is owed is written first.",
-		Details: "A snapshot is written as well, unless NOSAVE is given or nothing is kept. If it fails the server goes on.",
+		Details: "A snapshot is written as well, unless NOSAVE is given, nothing is kept, or the data are still being loaded. If it fails the server goes on.",
 		Args: []Arg{{Name: "save", Type: "oneof", Optional: true, Args: []Arg{
 			{Name: "nosave", Type: "pure-token", Token: "NOSAVE"}, {Name: "save", Type: "pure-token", Token: "SAVE"},
 		}}},

@@ -23,6 +23,7 @@ type Core struct {
 	stats  Stats
 	bounds Bounds
 	ledger ledger
+	ids    ids
 
 	unverified int // operations since verify last walked over everything
 }
@@ -75,13 +76,15 @@ func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 	if len(part) >= phasedOpsMin {
 		c.warm(ops, part)
 	}
-	for _, i := range part {
-		op := &ops[i]
-		if op.Join > 1 {
-			together(now, ops[i:i+uint32(op.Join)], func(*Op) *Core { return c })
-		} else if op.Join == 1 {
-			c.do(now, op)
+	for at := 0; at < len(part); {
+		i := part[at]
+		if n := int(ops[i].Join); n > 1 {
+			together(now, ops[i:int(i)+n], func(*Op) *Core { return c })
+			at += n
+			continue
 		}
+		c.do(now, &ops[i])
+		at++
 	}
 	if invariants {
 		c.verified(len(part))
@@ -101,6 +104,9 @@ func (c *Core) do(now uint64, op *Op) {
 		c.allow(now, op)
 	case Peek:
 		c.peek(now, op)
+	case Try:
+		c.peek(now, op)
+		op.Unsaved = op.Decision.Allowed && !op.Refused()
 	case Reset:
 		c.reset(now, op)
 	case Look:
@@ -109,6 +115,10 @@ func (c *Core) do(now uint64, op *Op) {
 		c.debit(now, op)
 	case Refund:
 		c.refund(now, op)
+	case Release:
+		c.permit(now, op)
+	case Renew:
+		c.permit(now, op)
 	}
 }
 
@@ -173,7 +183,7 @@ func (c *Core) allow(now uint64, op *Op) {
 	if c.load(now, i, op) || c.holds(op) {
 		return
 	}
-	if tight && c.growsLog(op) || i == 0 && c.full(len(op.Key)) && !c.makeRoom(now, len(op.Key)) {
+	if tight && c.growsLog(op) || i == 0 && op.Call.Cost <= op.Call.Limit.Burst && !c.makeRoom(now, op) {
 		c.refuse(op)
 		return
 	}

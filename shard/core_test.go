@@ -76,7 +76,7 @@ func TestStepHintsNeverLie(t *testing.T) {
 // A key ceases to exist at the exact instant at which it is fresh, for every
 // question, whether the wheel has got there or not.
 func TestExpiryExactlyNow(t *testing.T) {
-	for _, row := range algorithms.All() {
+	for _, row := range algorithms.Rates() {
 		t.Run(row.Name, func(t *testing.T) {
 			l := newLimit(row.ID, 3, 7*time.Second)
 			a := newAsker()
@@ -133,7 +133,7 @@ func TestResetOfWhatIsOver(t *testing.T) {
 
 // What is denied or only looked at leaves no trace: no entry, no byte, no limit.
 func TestDenialsAndLooksLeaveNothing(t *testing.T) {
-	for _, row := range algorithms.All() {
+	for _, row := range algorithms.Rates() {
 		t.Run(row.Name, func(t *testing.T) {
 			a, l := newAsker(), newLimit(row.ID, 3, time.Hour)
 			for i := range 1000 {
@@ -168,7 +168,7 @@ func TestDenialsAndLooksLeaveNothing(t *testing.T) {
 func TestLogsAreHandedOver(t *testing.T) {
 	log := newLimit(algorithms.SlidingLog, 50, time.Minute)
 	a := newAsker()
-	for _, row := range algorithms.All() {
+	for _, row := range algorithms.Rates() {
 		other := newLimit(row.ID, 50, time.Minute)
 		for i, l := range []*algorithms.Limit{log, other, log, log, other, other, log} {
 			for _, key := range []string{"x", "y" + row.Name} {
@@ -236,7 +236,7 @@ func TestKeysOfEveryLength(t *testing.T) {
 func TestStepAllocatesNothing(t *testing.T) {
 	a, now := newAsker(), start
 	var limits []*algorithms.Limit
-	for _, row := range algorithms.All() {
+	for _, row := range algorithms.Rates() {
 		limits = append(limits, newLimit(row.ID, 1000, time.Hour))
 	}
 	ops := make([]Op, 64)

@@ -118,38 +118,60 @@ func (t *ids) drop(name string) {
 	}
 }
 
-// FindID returns what an id stands for, nil if it is not known at now.
-func (c *Core) FindID(now uint64, name string) *ID {
-	id := c.ids.byName[name]
+// find returns what a name stands for at now, nil if it is not known.
+func (t *ids) find(now uint64, name string) *ID {
+	id := t.byName[name]
 	if id == nil || id.Outcome != Open && id.Deadline <= now {
 		return nil
 	}
 	return id
 }
 
-// PutID stores an id and owes it to the journal. There is always room: ids end.
-func (c *Core) PutID(id *ID) {
-	c.ids.put(id)
-	c.ledger.id(id)
-}
-
-// DueID returns an open id whose time has come, nil if there is none. Ids that are
+// due returns an open id whose time has come, nil if there is none. Ids that are
 // only remembered are forgotten on the way.
-func (c *Core) DueID(now uint64) *ID {
-	for len(c.ids.queue) > 0 && c.ids.queue[0].Deadline <= now {
-		id := c.ids.queue[0]
+func (t *ids) due(now uint64) *ID {
+	for len(t.queue) > 0 && t.queue[0].Deadline <= now {
+		id := t.queue[0]
 		if id.Outcome == Open {
 			return id
 		}
-		c.ids.drop(id.Name)
+		t.drop(id.Name)
 	}
 	return nil
 }
 
-// Settle gives back, and charges, what the settling of a reservation changes: for
-// each charge the units that shall count in the end. An id is settled once.
-func (c *Core) settleCharge(now uint64, charged *Charged, units uint64) {
-	op := &Op{Key: charged.Key, Join: 1}
+// FindID returns what an id stands for, nil if it is not known. Shard n, where the
+// id lives, must be owned.
+func (h *Held) FindID(n int, name string) *ID { return h.core(n).ids.find(h.Now, name) }
+
+// DueID returns an open id of shard n whose time has come, nil if there is none.
+func (h *Held) DueID(n int) *ID { return h.core(n).ids.due(h.Now) }
+
+// PutID stores an id on shard n, and owes it to the journal.
+func (h *Held) PutID(n int, id *ID) {
+	c := h.core(n)
+	c.ids.put(id)
+	if c.ledger.on {
+		c.ledger.ids = append(c.ledger.ids, id)
+	}
+	h.ids = true
+}
+
+// SettleID ends a reservation: for each charge, units shall count in the end. key
+// is the shard of its keys, n its own; both must be owned. It is remembered for
+// SettledNanos.
+func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) uint64) {
+	for i := range id.Charged {
+		h.core(key).settle(h.Now, &id.Charged[i], units(i), id.Name)
+	}
+	settled := *id
+	settled.Outcome, settled.Deadline, settled.Charged = outcome, h.Now+SettledNanos, nil
+	h.PutID(n, &settled)
+}
+
+// settle makes units of a charge count in the end. A permit ends.
+func (c *Core) settle(now uint64, charged *Charged, units uint64, permit string) {
+	op := &Op{Key: charged.Key}
 	op.Call.Limit = &charged.Limit
 	c.prepare(op)
 	i := c.find(op)
@@ -157,6 +179,8 @@ func (c *Core) settleCharge(now uint64, charged *Charged, units uint64) {
 		return
 	}
 	switch {
+	case charged.Limit.Algorithm == algorithms.Concurrency:
+		c.release(now, i, permit)
 	case units < charged.Units && c.stored.Limit != nil:
 		c.giveBack(now, i, charged.Mark, charged.Units-units)
 	case units > charged.Units:
@@ -166,4 +190,32 @@ func (c *Core) settleCharge(now uint64, charged *Charged, units uint64) {
 			c.store(i, op, logBytes)
 		}
 	}
+}
+
+// release ends a permit of what has been loaded.
+func (c *Core) release(now uint64, i slot, id string) bool {
+	if c.stored.Limit == nil {
+		return false
+	}
+	logBytes := c.loadedBytes()
+	if !algorithms.Release(&c.stored, now, id) {
+		return false
+	}
+	c.rewrite(i, c.stored.FreshAt <= now, logBytes)
+	return true
+}
+
+// takeIDs appends the records of the ids that have changed, behind those of what
+// they have charged, about RecordsBytesMax of them, and says whether there are more.
+func (c *Core) takeIDs(dst []byte) (records []byte, more bool) {
+	g := &c.ledger
+	for len(g.ids) > 0 {
+		if len(dst) >= RecordsBytesMax {
+			return dst, true
+		}
+		dst = appendID(dst, g.ids[0], &g.value)
+		g.ids = g.ids[1:]
+	}
+	g.ids = nil
+	return dst, false
 }

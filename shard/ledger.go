@@ -33,12 +33,14 @@ const (
 
 type ledger struct {
 	on      bool
-	n, of   int    // which shard of how many this core is
-	dirty   []slot // changed since the last flush began
-	taking  []slot // what is left of the flush that is under way
-	records []byte // deletions, encoded when they happened
-	taken   int    // so many bytes of them are taken already
-	value   []byte // scratch
+	n, of   int      // which shard of how many this core is
+	dirty   []slot   // changed since the last flush began
+	taking  []slot   // what is left of the flush that is under way
+	listed  []uint64 // a bit for each slot that stands on one of the two
+	records []byte   // deletions, encoded when they happened
+	taken   int      // so many bytes of them are taken already
+	value   []byte   // scratch
+	ids     []*ID    // changed since they were last taken
 
 	head limitHead // of the record that was restored last
 }
@@ -51,7 +53,20 @@ func (c *Core) Journal(n, of int) { c.ledger = ledger{on: true, n: n, of: of} }
 func (c *Core) touch(i slot, e *entry) {
 	if c.ledger.on && e.limit&flagDirty == 0 {
 		e.limit |= flagDirty
-		c.ledger.dirty = append(c.ledger.dirty, i)
+		c.ledger.list(i)
+	}
+}
+
+// list puts a slot on the list, once: keys may come and go in it as often as they
+// like while nothing is taken.
+func (g *ledger) list(i slot) {
+	word, bit := int(i/64), uint64(1)<<(i%64)
+	for word >= len(g.listed) {
+		g.listed = append(g.listed, 0)
+	}
+	if g.listed[word]&bit == 0 {
+		g.listed[word] |= bit
+		g.dirty = append(g.dirty, i)
 	}
 }
 
@@ -64,7 +79,7 @@ func (c *Core) forget(e *entry) {
 
 // Owes says whether there is anything to take.
 func (c *Core) Owes() bool {
-	return len(c.ledger.dirty)+len(c.ledger.taking)+len(c.ledger.records) > 0
+	return len(c.ledger.dirty)+len(c.ledger.taking)+len(c.ledger.records)+len(c.ledger.ids) > 0
 }
 
 // TakeRecords appends the records of what has changed to dst, about
@@ -84,12 +99,13 @@ func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
 		}
 		i := g.taking[n-1]
 		g.taking = g.taking[:n-1]
+		g.listed[i/64] &^= 1 << (i % 64)
 		if e := c.slab.at(i); e.limit&flagDirty != 0 {
 			e.limit &^= flagDirty
 			dst = c.appendEntry(now, dst, e)
 		}
 	}
-	return dst, false
+	return c.takeIDs(dst)
 }
 
 // takeDeletions appends deletions to dst, about RecordsBytesMax of them, and says
@@ -116,7 +132,7 @@ func (g *ledger) takeDeletions(dst []byte) (records []byte, more bool) {
 
 // bytes is the memory of the ledger.
 func (g *ledger) bytes() int {
-	return 4*(cap(g.dirty)+cap(g.taking)) + cap(g.records) + cap(g.value)
+	return 4*(cap(g.dirty)+cap(g.taking)) + 8*cap(g.listed) + cap(g.records) + cap(g.value)
 }
 
 // appendEntry writes the record of an entry as it is now.
@@ -158,7 +174,7 @@ func (c *Core) Export(now uint64, cursor uint32, n int, dst []byte) (records []b
 // cleared notes that all keys of this core were made fresh.
 func (c *Core) cleared() {
 	if g := &c.ledger; g.on {
-		g.dirty, g.taking = nil, nil
+		g.dirty, g.taking, g.listed = nil, nil, nil
 		g.records, g.taken = appendClear(g.records[:0], g.n, g.of), 0
 	}
 }

@@ -245,6 +245,23 @@ func TestJournalIsNotToldOfNothing(t *testing.T) {
 	}
 }
 
+// While nothing is taken, keys that come and go in the same slots do not make the list
+// of what is owed longer.
+func TestLedgerIsBoundedBySlots(t *testing.T) {
+	a, l := newAsker(), newLimit(algorithms.TokenBucket, 2, time.Second)
+	a.Journal(0, 1)
+	now := start
+	for i := range 20_000 {
+		now += second / 10
+		a.allow(now, fmt.Sprint(i), l, 1)
+		a.Settle(now)
+	}
+	if n := len(a.ledger.dirty); n > 20 {
+		t.Errorf("%d slots are listed for %d keys in %d slots", n, a.Len(), a.Slots())
+	}
+	must(t, a.Core)
+}
+
 // What was recorded and has been charged with an earlier end since, and is over, is
 // deleted: the disk would keep it longer.
 func TestEarlierEndIsTold(t *testing.T) {

@@ -15,6 +15,8 @@ package shard
 // enough to hand it over.
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 )
@@ -44,6 +46,10 @@ const FlushInterval = 250 * time.Millisecond
 
 // Journal takes the records of what has changed.
 type Journal interface {
+	// Behind says that the journal does not keep up, or cannot write. What changes
+	// waits then, where it is written once however often it changes, instead of
+	// piling up in the journal. It costs next to nothing to ask.
+	Behind() bool
 	// Buffer returns an empty buffer to write records into.
 	Buffer() []byte
 	// Submit hands records over, in the order of their calls; the buffer is the
@@ -135,8 +141,8 @@ func (s *Shard) submit(now uint64, done func(error)) bool {
 		return false
 	}
 	for {
-		records, more := s.core.TakeRecords(now, s.journal.Buffer())
-		if !more {
+		records, _ := s.core.TakeRecords(now, s.journal.Buffer())
+		if !s.core.Owes() {
 			s.journal.Submit(now, records, done)
 			return true
 		}
@@ -152,6 +158,9 @@ func (s *Shard) do(j job) {
 	}
 	if j.run != nil {
 		now := s.clock.Now()
+		// What is owed already is not waited for: who only looks is answered even
+		// while the disk hangs.
+		s.submit(now, nil)
 		j.run(s.core, now)
 		if !s.submit(now, j.done) {
 			j.done(nil)
@@ -161,6 +170,30 @@ func (s *Shard) do(j job) {
 	if !s.step(j.batch, j.part) {
 		j.batch.finish()
 	}
+}
+
+// stepLent is step by whom the shard is lent to.
+func (s *Shard) stepLent(b *Batch, part int) (waits bool) {
+	defer s.giveBack()
+	return s.step(b, part)
+}
+
+// doLent is do by whom the shard is lent to.
+func (s *Shard) doLent(j job) {
+	defer s.giveBack()
+	s.do(j)
+}
+
+// giveBack ends a loan. A panic during one ends the process, as it does in the
+// shard's own goroutine: the core may be half changed, so nobody may recover and go
+// on, as net/http does for its handlers. It is thrown again where nobody can.
+func (s *Shard) giveBack() {
+	if v := recover(); v != nil {
+		stack := debug.Stack()
+		go func() { panic(fmt.Sprintf("%v, while a shard was lent\n\n%s", v, stack)) }()
+		select {}
+	}
+	s.release()
 }
 
 // loop is the shard's goroutine.
@@ -190,7 +223,7 @@ func (s *Shard) loop() {
 func (s *Shard) flush() {
 	for more := true; more; {
 		s.own()
-		if s.journal == nil || !s.core.Owes() {
+		if s.journal == nil || !s.core.Owes() || s.journal.Behind() {
 			s.release()
 			return
 		}

@@ -49,7 +49,7 @@ func (b *Batch) unsave(part int) {
 		switch op.Kind {
 		case Allow:
 			op.Unsaved = op.Decision.Allowed
-		case Reset, Debit, Refund:
+		case Reset, Debit, Refund, Release, Renew:
 			op.Unsaved = true
 		}
 	}
@@ -84,7 +84,7 @@ func (b *Batch) Add(tagHash uint64) *Op {
 	n := Route(tagHash, len(b.parts))
 	b.parts[n] = append(b.parts[n], uint32(i))
 	op := &b.Ops[i]
-	op.View, op.ID, op.Join, op.shard = nil, "", 1, uint16(n)
+	op.View, op.ID, op.Join, op.shard = nil, "", 0, uint16(n)
 	op.Shadow, op.Unsaved, op.Full, op.WrongType, op.TooDeep, op.Held = false, false, false, false, false, false
 	return op
 }

@@ -46,6 +46,9 @@ func (r *Restoration) Do(record persistence.Record) error {
 		return s.core.Restore(r.now, record.Key, record.Value)
 	case RecordClear:
 		return r.clear(record.Value)
+	case RecordID:
+		s := r.set.shards[Route(r.tagHash(record.Key), len(r.set.shards))]
+		return s.core.restoreID(record.Key, record.Value)
 	}
 	return fmt.Errorf("a record of the unknown kind %d", record.Kind)
 }

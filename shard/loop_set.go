@@ -4,7 +4,8 @@ package shard
 // batches, looking at every core, keeping a journal, exporting a snapshot.
 
 import (
-	"errors"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -55,10 +56,9 @@ func (set *Set) Run(b *Batch) {
 		}
 		s := set.shards[n]
 		if s.lend() {
-			if !s.step(b, n) {
+			if !s.stepLent(b, n) {
 				done++
 			}
-			s.release()
 			continue
 		}
 		s.inbox <- job{batch: b, part: n}
@@ -71,10 +71,12 @@ func (set *Set) Run(b *Batch) {
 
 // Each runs f on every core in turn, at the shard's time, and returns when it
 // has run on all and what it changed is as durable as the journal promises. The
-// error is the journal's; f has run all the same.
+// error is the journal's first; f has run on all the same.
 func (set *Set) Each(f func(n int, c *Core, now uint64)) (err error) {
 	for n := range set.shards {
-		err = errors.Join(err, set.On(n, func(c *Core, now uint64) { f(n, c, now) }))
+		if failed := set.On(n, func(c *Core, now uint64) { f(n, c, now) }); err == nil {
+			err = failed
+		}
 	}
 	return err
 }
@@ -85,8 +87,7 @@ func (set *Set) On(n int, f func(c *Core, now uint64)) error {
 	done := make(chan error, 1)
 	j := job{run: f, done: func(err error) { done <- err }}
 	if s.lend() {
-		s.do(j)
-		s.release()
+		s.doLent(j)
 	} else {
 		s.inbox <- j
 	}
@@ -121,17 +122,27 @@ func (set *Set) Journal(j Journal, everyPart bool) {
 	}
 }
 
-// Flush hands over everything that the journal is owed. No batch may be running.
-func (set *Set) Flush() {
+// Flush hands over what the journal is owed, and says whether that was everything:
+// not while the journal is behind. No batch may be running.
+func (set *Set) Flush() (all bool) {
+	all = true
 	for n, s := range set.shards {
 		for more := s.journal != nil; more; {
 			set.On(n, func(c *Core, now uint64) {
+				if more = c.Owes(); !more {
+					return
+				}
+				if s.journal.Behind() {
+					more, all = false, false
+					return
+				}
 				var records []byte
 				records, more = c.TakeRecords(now, s.journal.Buffer())
 				s.journal.Submit(now, records, nil)
 			})
 		}
 	}
+	return all
 }
 
 // SnapshotSlotsPerTick is how many slots are exported before a shard is let go.
@@ -155,6 +166,33 @@ func (set *Set) Export(emit func(now uint64, records []byte) error) error {
 			if err := emit(at, records); err != nil {
 				return err
 			}
+		}
+		if err := set.exportIDs(n, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exportIDs hands the records of the ids of shard n to emit, a few at a time.
+func (set *Set) exportIDs(n int, emit func(now uint64, records []byte) error) error {
+	var names []string
+	set.On(n, func(c *Core, _ uint64) { names = slices.Collect(maps.Keys(c.ids.byName)) })
+	var records, scratch []byte
+	for len(names) > 0 {
+		var at uint64
+		records = records[:0]
+		set.On(n, func(c *Core, now uint64) {
+			at = now
+			for looked := 0; len(names) > 0 && looked < SnapshotSlotsPerTick && len(records) < RecordsBytesMax; looked++ {
+				if id := c.ids.byName[names[0]]; id != nil {
+					records = appendID(records, id, &scratch)
+				}
+				names = names[1:]
+			}
+		})
+		if err := emit(at, records); err != nil {
+			return err
 		}
 	}
 	return nil

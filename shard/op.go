@@ -13,6 +13,9 @@ const (
 	Allow Kind = iota
 	// Peek decides and spends nothing.
 	Peek
+	// Try is a Peek in the place of an Allow that may not spend now: a denial is
+	// told as Allow tells it, and a call that would pass is Unsaved.
+	Try
 	// Reset makes the key fresh; Found says whether it was not.
 	Reset
 	// Look fills Found and, where Found, View.
@@ -21,6 +24,11 @@ const (
 	Debit
 	// Refund takes back the newest units; Decision is what a peek says then.
 	Refund
+	// Release ends the permit ID; Found says whether it was held.
+	Release
+	// Renew lets the permit ID end Call.Cost nanoseconds from now, or, where that is
+	// 0, its limit's window; Found says whether it was held.
+	Renew
 )
 
 // Op is an operation. The owner of the batch fills Kind, Key and, where a limit
@@ -40,13 +48,13 @@ type Op struct {
 	hash     uint64
 	hint     slot   // where the key was a moment ago, or 0
 	shard    uint16 // where it lives
-	Join     uint16 // 1: alone
+	Join     uint16 // 0: alone, or joined with the one before
 	Kind     Kind
 	Shadow   bool // decided beside the others: never denies them, charged only if it passes itself
 
 	// Outcomes. With WrongType, Full or TooDeep nothing was decided.
 	Found     bool
-	Unsaved   bool // done, but the journal could not make it durable
+	Unsaved   bool // done, but the journal could not make it durable; or a Try that would pass
 	Full      bool // no room for a new key
 	WrongType bool // the key is of another kind than the limit
 	TooDeep   bool // the debt would be over 2^63 − 1 units

@@ -45,8 +45,8 @@ var errRecord = errors.New("a record that holds no legal state")
 // instantMax bounds the instants in records: beyond it sums could overflow.
 const instantMax = math.MaxUint64 / 2
 
-// appendValue encodes what a key stores.
-func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algorithms.Log) []byte {
+// appendLimit encodes a limit.
+func appendLimit(dst []byte, l *algorithms.Limit) []byte {
 	dst = append(dst, byte(l.Algorithm), byte(l.Align))
 	dst = binary.AppendUvarint(dst, l.Units)
 	window, burst := l.Window/nanosPerMilli, l.Burst
@@ -62,6 +62,12 @@ func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algo
 		dst = append(dst, l.Anchor)
 		dst = appendText(dst, l.Zone.String())
 	}
+	return dst
+}
+
+// appendValue encodes what a key stores.
+func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algorithms.Log) []byte {
+	dst = appendLimit(dst, l)
 	dst = binary.LittleEndian.AppendUint64(dst, s.At)
 	if log == nil {
 		dst = binary.AppendUvarint(dst, s.A)

@@ -56,3 +56,18 @@ func (c *Core) removeIf(f func(key []byte) bool) {
 		}
 	}
 }
+
+// restoreID assigns what an id stands for. One whose time came meanwhile is settled
+// as soon as anything is.
+func (c *Core) restoreID(name, value []byte) error {
+	if len(value) == 0 {
+		c.ids.drop(string(name))
+		return nil
+	}
+	id, err := parseID(name, value)
+	if err != nil {
+		return err
+	}
+	c.ids.put(id)
+	return nil
+}

@@ -33,17 +33,17 @@ const (
 // Bound sets the bounds.
 func (c *Core) Bound(b Bounds) { c.bounds = b }
 
-// makeRoom says whether an entry with a key of n bytes can be made, after it has
+// makeRoom says whether an entry can be made for a call that passes, after it has
 // freed what may be freed for it.
-func (c *Core) makeRoom(now uint64, n int) bool {
-	if !c.full(n) {
+func (c *Core) makeRoom(now uint64, op *Op) bool {
+	if !c.full(op) {
 		return true
 	}
-	c.sweepUntil(now, func() bool { return !c.full(n) })
-	if c.full(n) && c.bounds.EvictSoonest {
-		c.evictFor(now, n)
+	c.sweepUntil(now, func() bool { return !c.full(op) })
+	if c.full(op) && c.bounds.EvictSoonest {
+		c.evictFor(now, len(op.Key))
 	}
-	return !c.full(n)
+	return !c.full(op)
 }
 
 // sweepUntil frees keys whose time has come until there is enough room, nothing is
@@ -56,16 +56,16 @@ func (c *Core) sweepUntil(now uint64, enough func() bool) {
 	}
 }
 
-// full says whether there is no room for an entry with a key of n bytes. One that
-// goes where another has been takes no memory, so there is always room for it.
-func (c *Core) full(n int) bool {
+// full says whether there is no room for an entry for a call. One that goes where
+// another has been takes no memory, so there is always room for it.
+func (c *Core) full(op *Op) bool {
 	if c.tooMany() {
 		return true
 	}
 	if c.bounds.BytesMax == 0 {
 		return false
 	}
-	growth := c.slab.growth() + c.keys.growth(n)
+	growth := c.slab.growth() + c.keys.growth(len(op.Key)) + c.limits.growth(op.Call.Limit)
 	return growth > 0 && c.Bytes()+growth > c.bounds.BytesMax
 }
 

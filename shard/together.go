@@ -44,7 +44,7 @@ func (c *Core) try(now uint64, op *Op) {
 	if op.Kind != Allow || !op.Decision.Allowed {
 		return
 	}
-	op.Full = i == 0 && !c.makeRoom(now, len(op.Key)) || op.Call.Limit.Logged() && !c.roomForRuns(now)
+	op.Full = i == 0 && !c.makeRoom(now, op) || op.Call.Limit.Logged() && !c.roomForRuns(now)
 }
 
 // holds says whether the permit that is asked for is held already; then the
@@ -67,7 +67,7 @@ func (c *Core) debit(now uint64, op *Op) {
 	if c.load(now, i, op) {
 		return
 	}
-	if i == 0 && !c.makeRoom(now, len(op.Key)) || op.Call.Limit.Logged() && !c.roomForRuns(now) {
+	if i == 0 && !c.makeRoom(now, op) || op.Call.Limit.Logged() && !c.roomForRuns(now) {
 		op.Full = true
 		return
 	}
@@ -123,4 +123,31 @@ func (c *Core) peekAfter(now uint64, op *Op) {
 	c.load(now, c.find(op), op)
 	algorithms.Peek(&op.Call, &c.stored, &op.Decision)
 	op.Call.Cost = cost
+}
+
+// permit releases or renews a permit.
+func (c *Core) permit(now uint64, op *Op) {
+	op.Found = false
+	i := c.find(op)
+	if i == 0 || c.slab.at(i).expiry <= now {
+		return
+	}
+	op.Call.Limit = c.limits.at(c.slab.at(i).limit)
+	c.load(now, i, op)
+	if op.Call.Limit.Algorithm != algorithms.Concurrency {
+		op.WrongType = true
+		return
+	}
+	if op.Kind == Release {
+		op.Found = c.release(now, i, op.ID)
+		return
+	}
+	ttl := op.Call.Cost
+	if ttl == 0 {
+		ttl = op.Call.Limit.Window
+	}
+	logBytes := c.loadedBytes()
+	if op.Found = algorithms.Renew(&c.stored, now, op.ID, now+ttl); op.Found {
+		c.rewrite(i, false, logBytes)
+	}
 }

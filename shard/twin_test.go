@@ -25,6 +25,9 @@ type twin struct {
 	views  []View
 	stats  Stats
 	sweeps bool // whether anything is ever swept
+	// forward says that the clock is never set back: what is over may still be on
+	// disk and would be alive again.
+	forward bool
 }
 
 const batchOpsMax = 200
@@ -65,7 +68,7 @@ func (w *twin) name(n int) []byte {
 // limit is one of any algorithm, small enough to be used up and short enough to
 // end, or as large as can be.
 func (w *twin) limit() *algorithms.Limit {
-	a := algorithms.All()[w.IntN(len(algorithms.All()))]
+	a := algorithms.Rates()[w.IntN(len(algorithms.Rates()))]
 	s := algorithms.Spec{
 		Algorithm: a.ID,
 		Units:     1 + w.Uint64N(9),
@@ -102,7 +105,7 @@ func (w *twin) decide(op *Op) (d algorithms.Decision) {
 	if k == nil {
 		k = &algorithms.Stored{Log: new(algorithms.Log)}
 	}
-	if op.Kind == Peek {
+	if op.Kind != Allow {
 		algorithms.Peek(&call, k, &d)
 		return d
 	}
@@ -146,7 +149,10 @@ func (w *twin) answer(op *Op) error {
 	}
 	k := w.stored(op.Key)
 	switch op.Kind {
-	case Allow, Peek:
+	case Allow, Peek, Try:
+		if op.Unsaved && (op.Kind != Try || !op.Decision.Allowed) || op.Kind == Try && op.Decision.Allowed && !op.Unsaved {
+			return fmt.Errorf("kind %d, allowed %v, unsaved %v", op.Kind, op.Decision.Allowed, op.Unsaved)
+		}
 		if want := w.decide(op); op.Decision != want {
 			return fmt.Errorf("decision\ngot  %+v\nwant %+v", op.Decision, want)
 		}
@@ -180,7 +186,7 @@ func (w *twin) batch() error {
 		part = append(part, uint32(i))
 		op := &w.ops[i]
 		op.Key = names[w.IntN(len(names))]
-		op.Kind = pick(w.Rand, Allow, Peek, Reset, Look)
+		op.Kind, op.Unsaved = pick(w.Rand, Allow, Peek, Try, Reset, Look), false
 		if w.IntN(4) < spend {
 			op.Kind = Allow
 		}
@@ -321,7 +327,7 @@ func (w *twin) step() (what string, err error) {
 		return "tick", nil
 	case n < 23:
 		return "settle", w.settled()
-	case w.IntN(3) > 0:
+	case w.IntN(3) > 0 && !w.forward:
 		return "back", w.back()
 	case w.IntN(3) > 0:
 		w.limits[w.IntN(len(w.limits))] = w.limit()

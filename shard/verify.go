@@ -322,12 +322,21 @@ func (w *wheel) begin(level, d int) uint64 {
 	return w.now>>(unit+levelBits)<<(unit+levelBits) | uint64(d)<<unit
 }
 
-// verifyLedger: every entry that is marked as to be written stands on a list.
+// verifyLedger: every entry that is marked as to be written stands on a list, and no
+// slot stands there twice.
 func (c *Core) verifyLedger() error {
 	listed := make([]bool, c.slab.next)
 	for _, list := range [][]slot{c.ledger.dirty, c.ledger.taking} {
 		for _, i := range list {
+			if listed[i] || c.ledger.listed[i/64]>>(i%64)&1 == 0 {
+				return fmt.Errorf("ledger: slot %d is listed twice, or not marked as listed", i)
+			}
 			listed[i] = true
+		}
+	}
+	for i := range listed {
+		if word := i / 64; word < len(c.ledger.listed) && c.ledger.listed[word]>>(i%64)&1 != 0 && !listed[i] {
+			return fmt.Errorf("ledger: slot %d is marked as listed and is not", i)
 		}
 	}
 	for i, e := range c.live() {

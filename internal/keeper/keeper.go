@@ -5,12 +5,12 @@
 //
 // Life of a Keeper: Open locks the directory. Load replays it into the shards
 // while nobody is served. Start begins the journal and the timer of snapshots.
-// Save and BackgroundSave write a snapshot. Close hands over the rest and ends.
+// Save and BackgroundSave write a snapshot (save.go). Close hands over the rest
+// and ends.
 package keeper
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -21,8 +21,14 @@ import (
 )
 
 const (
-	// lookInterval is how often the keeper looks whether a snapshot is due.
+	// lookInterval is how often the keeper looks whether a snapshot is due, and
+	// whether there is a fault to tell of.
 	lookInterval = time.Second
+	// BehindBytes is how much may wait in the journal until changes wait in the
+	// shards instead, where each key waits once.
+	BehindBytes = persistence.HeldBytesMax / 2
+	// closeAttemptsMax is how often Close tries to write what is left.
+	closeAttemptsMax = 3
 )
 
 // Options say what is kept, where and how.
@@ -32,8 +38,11 @@ type Options struct {
 	Mode    persistence.Mode
 	Address string // of the server, for who finds the directory locked
 	// SnapshotEvery and SnapshotJournalBytes: a snapshot is written when that
-	// much time has passed since the last, or when the journal is that long.
-	// 0 means never for that reason.
+	// much time has passed since the last and something has changed, or when the
+	// journal is that long and as long as the last snapshot: together they are
+	// never much more than twice of what a restart must read, and writing
+	// snapshots is never much more than what the journal writes anyway. 0 means
+	// never for that reason.
 	SnapshotEvery        time.Duration
 	SnapshotJournalBytes int64
 	// Refuse makes Refusing tell of disk errors in every mode, not only under
@@ -57,14 +66,14 @@ type Keeper struct {
 	committer *persistence.Committer
 	ticks     *time.Ticker
 
-	saving    sync.Mutex  // held while a snapshot is written
-	asked     atomic.Bool // a snapshot in the background is wanted or under way
-	wake      chan struct{}
-	quit      chan struct{}
-	ended     sync.WaitGroup
-	savedAt   atomic.Int64  // Elapsed at the end of the last snapshot, or at Start
-	savedTime atomic.Uint64 // server time of the last snapshot that worked, ns
-	changes   atomic.Uint64 // journal batches at the last snapshot
+	saving   sync.Mutex  // held while a snapshot is written
+	asked    atomic.Bool // a snapshot in the background is wanted or under way
+	wake     chan struct{}
+	quit     chan struct{}
+	ended    sync.WaitGroup
+	stopping atomic.Bool // Load is to give up
+	saves    saves
+	loaded   persistence.Recovery
 }
 
 // Open locks the directory; an error says who holds it.
@@ -76,12 +85,20 @@ func Open(o Options) (*Keeper, error) {
 	return &Keeper{options: o, store: store, wake: make(chan struct{}, 1), quit: make(chan struct{})}, nil
 }
 
+// ErrStopped is what Load returns after Stop.
+var ErrStopped = errors.New("stopped while loading")
+
 // Load replays what is on disk into the shards. progress is told how many bytes
 // of how many have been read.
 func (k *Keeper) Load(set *shard.Set, clock Clock, progress func(done, total int64)) (persistence.Recovery, error) {
 	k.set, k.clock = set, clock
 	restoration := set.Restore(k.options.TagHash)
-	recovery, err := k.store.Replay(restoration.Do, progress)
+	recovery, err := k.store.Replay(func(r persistence.Record) error {
+		if k.stopping.Load() {
+			return ErrStopped
+		}
+		return restoration.Do(r)
+	}, progress)
 	restoration.End()
 	if err != nil {
 		return recovery, err
@@ -90,9 +107,20 @@ func (k *Keeper) Load(set *shard.Set, clock Clock, progress func(done, total int
 		k.options.Log.Warn("a torn tail of the journal was cut; it had not been made durable",
 			"file", cut.File, "offset", cut.Offset, "bytes", cut.Bytes, "what", cut.What)
 	}
-	k.savedTime.Store(recovery.SnapshotTime)
+	k.loaded = recovery
+	k.saves.time.Store(recovery.SnapshotTime)
 	return recovery, nil
 }
+
+// Stop makes Load give up, from another goroutine. What is on disk is not changed.
+func (k *Keeper) Stop() { k.stopping.Store(true) }
+
+// journal is what the shards see of the committer.
+type journal struct{ *persistence.Committer }
+
+// Behind says that changes should wait in the shards: the disk does not work, or
+// does not keep up.
+func (j journal) Behind() bool { return j.Fault() != nil || j.Held() > BehindBytes }
 
 // Start begins the journal and the timer of snapshots.
 func (k *Keeper) Start() {
@@ -102,9 +130,9 @@ func (k *Keeper) Start() {
 		SnapshotNeeded: k.askSnapshot,
 	})
 	if k.options.Mode != persistence.Off {
-		k.set.Journal(k.committer, k.options.Mode == persistence.Always)
+		k.set.Journal(journal{k.committer}, k.options.Mode == persistence.Always)
 	}
-	k.savedAt.Store(int64(k.options.Elapsed()))
+	k.saves.endedAt.Store(int64(k.options.Elapsed()))
 	k.ended.Go(k.loop)
 }
 
@@ -112,110 +140,46 @@ func (k *Keeper) Start() {
 func (k *Keeper) loop() {
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
-	var faulty bool
+	var teller teller
 	for {
 		select {
 		case <-k.quit:
+			teller.look(k)
 			return
 		case <-k.wake:
 		case <-look.C:
-			faulty = k.tellFault(faulty)
-			if !k.due() {
+			teller.look(k)
+			if !k.due() || !k.asked.CompareAndSwap(false, true) {
 				continue
 			}
-			k.asked.Store(true)
 		}
 		if k.asked.Load() {
-			k.save("background")
+			k.background()
 			k.asked.Store(false)
 		}
 	}
 }
 
-// tellFault logs the beginning and the end of a fault.
-func (k *Keeper) tellFault(was bool) bool {
-	fault := k.committer.Fault()
+// teller tells the log of faults: when one begins, when it ends, and of those that
+// began and ended while nobody looked.
+type teller struct {
+	told   uint64 // faults
+	faulty bool
+}
+
+func (t *teller) look(k *Keeper) {
+	stats := k.committer.Stats()
+	began := stats.Faults != t.told
+	t.told = stats.Faults
 	switch {
-	case fault != nil && !was:
-		k.options.Log.Error("the journal does not keep its promise", "error", fault, "refusing", k.Refusing() != nil)
-	case fault == nil && was:
+	case stats.Fault != nil && (began || !t.faulty):
+		k.options.Log.Error("the journal does not keep its promise", "error", stats.Fault, "refusing", k.Refusing() != nil)
+	case stats.Fault == nil && began:
+		k.options.Log.Error("the journal did not keep its promise for a moment, and does again", "error", stats.LastError)
+	case stats.Fault == nil && t.faulty:
 		k.options.Log.Info("the journal keeps its promise again")
 	}
-	return fault != nil
-}
-
-// due says whether it is time for a snapshot.
-func (k *Keeper) due() bool {
-	stats := k.committer.Stats()
-	if stats.SnapshotNeeded {
-		return true
-	}
-	if limit := k.options.SnapshotJournalBytes; limit > 0 && stats.JournalBytes >= limit {
-		return true
-	}
-	every := k.options.SnapshotEvery
-	changed := k.options.Mode == persistence.Off || stats.Batches != k.changes.Load()
-	return every > 0 && changed && k.options.Elapsed()-time.Duration(k.savedAt.Load()) >= every
-}
-
-func (k *Keeper) askSnapshot() {
-	if k.asked.CompareAndSwap(false, true) {
-		k.wake <- struct{}{}
-	}
-}
-
-// errSaving answers a second snapshot while one is written, as Redis does.
-var errSaving = errors.New("a snapshot is being written already")
-
-// BackgroundSave begins a snapshot and returns.
-func (k *Keeper) BackgroundSave() error {
-	if !k.asked.CompareAndSwap(false, true) {
-		return errSaving
-	}
-	k.wake <- struct{}{}
-	return nil
-}
-
-// Save writes a snapshot and returns when it is the current one.
-func (k *Keeper) Save() error {
-	if k.asked.Load() {
-		return errSaving
-	}
-	return k.save("asked for")
-}
-
-// save writes one snapshot. Batches go on meanwhile.
-func (k *Keeper) save(reason string) error {
-	k.saving.Lock()
-	defer k.saving.Unlock()
-	began := k.options.Elapsed()
-	defer func() { k.savedAt.Store(int64(k.options.Elapsed())) }()
-	batches := k.committer.Stats().Batches
-	snapshot, err := k.committer.BeginSnapshot(k.clock.Now())
-	if err != nil {
-		return k.saveFailed(reason, err)
-	}
-	defer snapshot.Abort()
-	if err := k.set.Export(snapshot.Append); err != nil {
-		return k.saveFailed(reason, err)
-	}
-	saved, err := snapshot.Commit()
-	if err != nil {
-		return k.saveFailed(reason, err)
-	}
-	k.changes.Store(batches)
-	k.savedTime.Store(saved.Time)
-	k.options.Log.Info("snapshot written", "reason", reason, "file", saved.File, "records", saved.Records,
-		"bytes", saved.Bytes, "took", k.options.Elapsed()-began)
-	if saved.Leftover != nil {
-		k.options.Log.Warn("old files could not be removed and are tried again next time", "error", saved.Leftover)
-	}
-	return nil
-}
-
-func (k *Keeper) saveFailed(reason string, err error) error {
-	k.options.Log.Error("the snapshot could not be written; the last one and the journal stay", "reason", reason, "error", err)
-	return fmt.Errorf("snapshot: %w", err)
+	t.faulty = stats.Fault != nil
 }
 
 // Refusing tells why what spends is refused at present, nil if it is not.
@@ -230,20 +194,33 @@ func (k *Keeper) Refusing() error {
 	return nil
 }
 
-// Close hands over what the journal is owed, writes a snapshot if asked to, and
-// ends. No batch may be running.
+// Close hands over what the journal is owed, writes a snapshot if asked to or if
+// something is missing from the journal, and ends. No batch may be running. An
+// error says that the directory may lack what was promised.
 func (k *Keeper) Close(snapshot bool) error {
 	if k.committer == nil {
 		return k.store.Close(0)
 	}
 	close(k.quit)
 	k.ended.Wait()
-	k.set.Flush()
-	var err error
-	if snapshot {
-		err = k.save("shutdown")
+	err := k.drain()
+	if snapshot || err == nil && k.committer.Stats().SnapshotNeeded {
+		err = errors.Join(err, k.save("shutdown"))
 	}
 	err = errors.Join(err, k.committer.Close(k.clock.Now()))
 	k.ticks.Stop()
+	return err
+}
+
+// drain hands everything over and has it made durable.
+func (k *Keeper) drain() (err error) {
+	for failed := 0; failed < closeAttemptsMax; {
+		all := k.set.Flush()
+		if err = k.committer.Sync(); err != nil {
+			failed++
+		} else if all {
+			return nil
+		}
+	}
 	return err
 }

@@ -1,0 +1,73 @@
+package shard
+
+// How ids are written to disk. A RecordID has the id as its key and as its value
+//
+//	┌─────────┬────────┬──────────┬──────┬──────────┬────────┬──────────────────────┐
+//	│ outcome │ cancel │ deadline │ key  │ question │ answer │ number of charges,   │
+//	│ 1 B     │ 1 B    │ 8 B LE   │ text │ text     │ text   │ and each of them     │
+//	└─────────┴────────┴──────────┴──────┴──────────┴────────┴──────────────────────┘
+//
+// where a text is its uvarint length and its bytes. A charge is the name of its
+// state (text), its limit as in a RecordKey, its units (uvarint), its mark (8 B LE)
+// and whether SPEND settles it (1 B).
+
+import (
+	"encoding/binary"
+
+	"sluice/persistence"
+)
+
+// RecordID assigns what an id stands for.
+const RecordID uint8 = 3
+
+func appendID(dst []byte, id *ID, scratch *[]byte) []byte {
+	v := append((*scratch)[:0], byte(id.Outcome), bit(id.Cancel))
+	v = binary.LittleEndian.AppendUint64(v, id.Deadline)
+	v = appendText(v, string(id.Key))
+	v = appendText(v, string(id.Question))
+	v = appendText(v, string(id.Answer))
+	v = binary.AppendUvarint(v, uint64(len(id.Charged)))
+	for i := range id.Charged {
+		ch := &id.Charged[i]
+		v = appendText(v, string(ch.Key))
+		v = appendLimit(v, &ch.Limit)
+		v = binary.AppendUvarint(v, ch.Units)
+		v = binary.LittleEndian.AppendUint64(v, ch.Mark)
+		v = append(v, bit(ch.Spend))
+	}
+	*scratch = v
+	return persistence.AppendRecord(dst, RecordID, []byte(id.Name), v)
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// parseID decodes what appendID wrote. The id keeps nothing of value.
+func parseID(name, value []byte) (*ID, error) {
+	c := cursor{rest: value}
+	id := &ID{Name: string(name), Outcome: Outcome(c.byte()), Cancel: c.byte() == 1, Deadline: c.fixed()}
+	id.Key = append(id.Key, c.bytes(c.uvarint())...)
+	id.Question = append(id.Question, c.bytes(c.uvarint())...)
+	id.Answer = append(id.Answer, c.bytes(c.uvarint())...)
+	n := c.uvarint()
+	if c.bad || id.Outcome > Cancelled || id.Name == "" || len(id.Name) > IDBytesMax || n > uint64(len(c.rest)) {
+		return nil, errRecord
+	}
+	for range n {
+		ch := Charged{Key: append([]byte(nil), c.bytes(c.uvarint())...)}
+		var err error
+		if ch.Limit, err = c.parseLimit(); err != nil {
+			return nil, errRecord
+		}
+		ch.Units, ch.Mark, ch.Spend = c.uvarint(), c.fixed(), c.byte() == 1
+		id.Charged = append(id.Charged, ch)
+	}
+	if c.bad || len(c.rest) > 0 {
+		return nil, errRecord
+	}
+	return id, nil
+}
