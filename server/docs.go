@@ -1,6 +1,7 @@
 package server
 
-// COMMAND DOCS: what redis-cli makes its hints and its help of.
+// COMMAND DOCS: the table as redis-cli reads it when it starts, to make its hints
+// and its help of it. Shapes and field names are those of Redis 7.
 
 import "github.com/tidwall/redcon"
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/internal/keeper"
 	"sluice/shard"
 )
 
@@ -21,9 +22,11 @@ type vitals struct {
 	now         uint64
 	keys        int
 	tableBytes  int
-	shards      shard.Stats // of all shards
-	heapBytes   uint64      // what lives in the heap, and what is not collected yet
-	memoryBytes uint64      // what the process has from the operating system
+	shards      shard.Stats    // of all shards
+	heapBytes   uint64         // what lives in the heap, and what is not collected yet
+	memoryBytes uint64         // what the process has from the operating system
+	loading     *Loading       // nil: nothing is being loaded
+	kept        *keeper.Status // nil: nothing is kept, or not yet
 }
 
 // statistic is a row: a line of INFO.
@@ -34,7 +37,10 @@ type statistic struct {
 	value   func(v *vitals) any
 }
 
-var statistics = []statistic{
+var statistics = slices.Concat(serverStatistics, keepStatistics, workStatistics)
+
+// serverStatistics are the rows before those of what is kept.
+var serverStatistics = []statistic{
 	{"server", "redis_version", "the version of Redis whose protocol is spoken", func(*vitals) any { return RedisVersion }},
 	{"server", "sluice_version", "the version of this server", func(v *vitals) any { return v.server.version }},
 	{"server", "redis_mode", "always standalone", func(*vitals) any { return "standalone" }},
@@ -59,15 +65,17 @@ var statistics = []statistic{
 	{"memory", "used_memory_dataset", "bytes of the tables of keys", func(v *vitals) any { return v.tableBytes }},
 	{"memory", "maxmemory", "0: not capped", func(v *vitals) any { return v.server.settingValues()["maxmemory"] }},
 	{"memory", "maxmemory_policy", "what is thrown away at the cap", func(v *vitals) any { return v.server.settingValues()["maxmemory-policy"] }},
+}
 
-	{"persistence", "loading", "1 while the journal is read at the start", func(*vitals) any { return 0 }},
-
+// workStatistics are the rows after those of what is kept.
+var workStatistics = []statistic{
 	{"stats", "total_connections_received", "connections accepted", func(v *vitals) any { return v.server.stats.connections.Load() }},
 	{"stats", "total_commands_processed", "commands, errors among them", func(v *vitals) any { return v.server.stats.commands.Load() }},
 	{"stats", "total_error_replies", "error replies", func(v *vitals) any { return v.server.stats.errors.Load() }},
 	{"stats", "protocol_errors", "connections closed for what they sent", func(v *vitals) any { return v.server.stats.protocolErrors.Load() }},
 	{"stats", "decisions_allowed", "calls that passed and were charged", func(v *vitals) any { return v.shards.Allowed }},
 	{"stats", "decisions_denied", "calls that were denied", func(v *vitals) any { return v.shards.Denied }},
+	{"stats", "evicted_keys", "keys thrown away for others, before they were fresh", func(v *vitals) any { return v.shards.Evicted }},
 	{"stats", "expired_keys", "keys freed because they had become fresh", func(v *vitals) any { return v.shards.Expired }},
 
 	{"replication", "role", "always master", func(*vitals) any { return "master" }},
@@ -83,12 +91,17 @@ var statistics = []statistic{
 
 // look gathers the vitals.
 func (s *Server) look() *vitals {
-	v := &vitals{server: s, now: s.clock.Now(), keys: s.keys()}
+	v := &vitals{server: s, now: s.clock.Now(), keys: s.keys(), loading: s.loading.Load()}
+	if v.loading == nil && s.keeper != nil {
+		status := s.keeper.Status()
+		v.kept = &status
+	}
 	s.shards.Each(func(_ int, c *shard.Core, _ uint64) {
 		of := c.Stats()
 		v.shards.Allowed += of.Allowed
 		v.shards.Denied += of.Denied
 		v.shards.Expired += of.Expired
+		v.shards.Evicted += of.Evicted
 		v.tableBytes += c.Bytes()
 	})
 	samples := []metrics.Sample{

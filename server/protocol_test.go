@@ -295,9 +295,7 @@ func TestC91HeadersAllocateNothing(t *testing.T) {
 	for _, w := range wires {
 		w.hangUp()
 	}
-	if n := r.connected(); n != 0 {
-		t.Errorf("%d connections are left", n)
-	}
+	r.left(0)
 }
 
 // TestPeersThatLeave: whatever a peer was in the middle of, it leaves nothing
@@ -320,9 +318,7 @@ func TestPeersThatLeave(t *testing.T) {
 	}
 	n := len(whole) + 1
 	r.dial().want(t, "RL.PEEK k gcra 1000 1h 0", fmt.Sprintf("[1 1000 %d 0 %d 0]", 1000-n, 3600*n))
-	if n := r.connected(); n != 1 {
-		t.Errorf("%d connections, want 1", n)
-	}
+	r.left(1)
 }
 
 // TestRepliesAreNotHoarded: long replies to a pipeline of short commands are

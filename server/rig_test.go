@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,9 +73,13 @@ type wire struct {
 	wakeOnce, closeOnce sync.Once
 }
 
+func newWire() *wire {
+	return &wire{in: make(chan []byte), idle: make(chan struct{}), gone: make(chan struct{}), wake: make(chan struct{})}
+}
+
 // dial opens a connection and returns when the server waits for it.
 func (r *rig) dial() *wire {
-	w := &wire{in: make(chan []byte), idle: make(chan struct{}), gone: make(chan struct{}), wake: make(chan struct{})}
+	w := newWire()
 	r.open(w)
 	w.wait()
 	return w
@@ -106,6 +111,14 @@ func (w *wire) send(b []byte) (reply []byte, open bool) {
 func (w *wire) hangUp() {
 	close(w.in)
 	<-w.gone
+}
+
+// left waits until only n connections are left: a session is forgotten a moment
+// after its connection has been closed.
+func (r *rig) left(n int) {
+	for r.connected() != n {
+		runtime.Gosched()
+	}
 }
 
 func (w *wire) Read(p []byte) (int, error) {

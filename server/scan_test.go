@@ -141,7 +141,7 @@ func TestCountingFreesInTurns(t *testing.T) {
 	r := newRig(t, 2)
 	w := r.dial()
 	n := fewer(100_000)
-	w.many(t, n, func(i int) []byte { return request("RL.ALLOW", strconv.Itoa(i), "fw", "1", "1s") }, func(int, value) {})
+	w.many(t, n, true, func(i int) []byte { return request("RL.ALLOW", strconv.Itoa(i), "fw", "1", "1s") })
 	w.want(t, "DBSIZE", strconv.Itoa(n))
 	w.want(t, "RL.ALLOW k gcra 1 1h", "[1 1 0 0 3600000 0]")
 	r.clock.Advance(time.Second + 2*time.Millisecond)

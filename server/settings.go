@@ -25,13 +25,18 @@ func constant(text string) func(*Server) string {
 }
 
 var settingRows = []setting{
-	{"appendonly", "no journal is kept", constant("no")},
+	{"appendonly", "yes where a journal is kept", func(s *Server) string {
+		if s.keeper != nil {
+			return "yes"
+		}
+		return "no"
+	}},
 	{"databases", "how many numbers SELECT takes, all of one key space", constant(strconv.Itoa(DatabasesMax))},
-	{"maxmemory", "0: memory is not capped", constant("0")},
-	{"maxmemory-policy", "no key is thrown away before it is fresh", constant("noeviction")},
+	{"maxmemory", "bytes that keys may take; 0: any number", constant("0")},
+	{"maxmemory-policy", "what is thrown away to make room", constant("noeviction")},
 	{"proto-max-bulk-len", "bytes that a request may have", constant(strconv.Itoa(RequestBytesMax))},
-	{"replica-read-only", "there are no replicas", constant("yes")},
-	{"save", "no snapshots are taken", constant("")},
+	{"replica-read-only", "for tools that ask; there are no replicas", constant("yes")},
+	{"save", "empty, for tools that ask; BGSAVE and the command line say when snapshots are written", constant("")},
 	{"sliding-log-limit-max", "the largest limit of a sliding_log", func(s *Server) string { return strconv.FormatUint(s.logLimitMax, 10) }},
 	{"timeout", "0: an idle connection is never closed", constant("0")},
 }

@@ -1,6 +1,7 @@
 package server
 
-// The rows of the commands on keys.
+// The rows of the commands that Redis users know for keys. They are about limiter
+// keys, of which those that are fresh do not exist.
 
 import (
 	"fmt"

@@ -192,8 +192,8 @@ func TestLogsAreHandedOver(t *testing.T) {
 	must(t, a.Core)
 	a.Settle(now + 3600*second)
 	must(t, a.Core)
-	if a.Len() != 0 || len(a.logs.free) != len(a.logs.rows)-1 {
-		t.Errorf("%d keys, %d free of %d logs", a.Len(), len(a.logs.free), len(a.logs.rows)-1)
+	if a.Len() != 0 || a.logs.rows.len > 8 {
+		t.Errorf("%d keys, %d logs", a.Len(), a.logs.rows.len-1)
 	}
 }
 
@@ -206,8 +206,8 @@ func TestLimitsAreForgotten(t *testing.T) {
 			l := newLimit(algorithms.TokenBucket, uint64(1000+20*round+i), time.Second)
 			a.allow(start+uint64(round)*10*second, fmt.Sprint(i%7), l, 1)
 		}
-		if len(a.limits.find) > 7 || len(a.limits.rows) > 10 {
-			t.Fatalf("%d limits in %d rows for 7 keys", len(a.limits.find), len(a.limits.rows))
+		if len(a.limits.find) > 7 || a.limits.rows.len > 10 {
+			t.Fatalf("%d limits in %d rows for 7 keys", len(a.limits.find), a.limits.rows.len)
 		}
 		must(t, a.Core)
 	}

@@ -17,52 +17,55 @@ type limitRef uint32
 const limitRefMask limitRef = 1<<slotBits - 1
 
 type limits struct {
-	rows  []algorithms.Limit // rows[0] is not used
-	uses  []uint32           // entries that name the row
-	find  map[algorithms.Limit]limitRef
-	spare []limitRef // rows without use
-	last  limitRef   // the row that was asked for last
+	rows rows[limitRow] // row 0 is not used
+	find map[algorithms.Limit]limitRef
+	free limitRef // head of the list of rows without use
+	last limitRef // the row that was asked for last
+}
+
+type limitRow struct {
+	limit algorithms.Limit
+	uses  uint32   // entries that name the row
+	next  limitRef // in the free list
 }
 
 func newLimits() limits {
-	return limits{
-		rows: make([]algorithms.Limit, 1),
-		uses: make([]uint32, 1),
-		find: make(map[algorithms.Limit]limitRef),
-	}
+	t := limits{find: make(map[algorithms.Limit]limitRef)}
+	t.rows.add()
+	return t
 }
 
-func (t *limits) at(r limitRef) *algorithms.Limit { return &t.rows[r&limitRefMask] }
+func (t *limits) row(r limitRef) *limitRow { return t.rows.at(uint32(r & limitRefMask)) }
+
+func (t *limits) at(r limitRef) *algorithms.Limit { return &t.row(r).limit }
 
 // use returns the number of a limit and counts one entry more that names it.
 func (t *limits) use(l *algorithms.Limit) limitRef {
 	r := t.last
-	if t.uses[r] == 0 || t.rows[r] != *l {
+	if row := t.row(r); row.uses == 0 || row.limit != *l {
 		r = t.find[*l]
 	}
 	if r == 0 {
-		if n := len(t.spare); n > 0 {
-			r = t.spare[n-1]
-			t.spare = t.spare[:n-1]
-			t.rows[r] = *l
+		if r = t.free; r != 0 {
+			t.free = t.row(r).next
 		} else {
-			r = limitRef(len(t.rows))
-			t.rows = append(t.rows, *l)
-			t.uses = append(t.uses, 0)
+			r = limitRef(t.rows.add())
 		}
+		*t.row(r) = limitRow{limit: *l}
 		t.find[*l] = r
 	}
 	t.last = r
-	t.uses[r]++
+	t.row(r).uses++
 	return r
 }
 
 // drop counts one entry less.
 func (t *limits) drop(r limitRef) {
 	r &= limitRefMask
-	if t.uses[r]--; t.uses[r] == 0 {
-		delete(t.find, t.rows[r])
-		t.spare = append(t.spare, r)
+	row := t.row(r)
+	if row.uses--; row.uses == 0 {
+		delete(t.find, row.limit)
+		row.next, t.free = t.free, r
 	}
 }
 
@@ -83,5 +86,5 @@ const limitFindBytes = int(unsafe.Sizeof(algorithms.Limit{})+unsafe.Sizeof(limit
 
 // bytes is the memory of the rows and of the map, which keeps what it once took.
 func (t *limits) bytes() int {
-	return cap(t.rows)*int(unsafe.Sizeof(algorithms.Limit{})) + 4*(cap(t.uses)+cap(t.spare)) + len(t.rows)*limitFindBytes
+	return t.rows.bytes() + int(t.rows.len)*limitFindBytes
 }

@@ -4,52 +4,52 @@ package shard
 // entry's state holds the number of its log here. Log 0 is always empty: a key
 // that has none yet is decided with it, and takes it over when the call passes.
 
-import (
-	"unsafe"
-
-	"sluice/algorithms"
-)
+import "sluice/algorithms"
 
 type logs struct {
-	rows  []*algorithms.Log
-	free  []uint32
-	bytes int // memory of the runs of all logs
+	rows  rows[logRow]
+	free  uint32 // head of the list of logs without a key
+	bytes int    // memory of the runs of all logs
 }
 
-func newLogs() logs { return logs{rows: []*algorithms.Log{new(algorithms.Log)}} }
+type logRow struct {
+	log  algorithms.Log
+	next uint32 // in the free list
+}
 
-func (t *logs) at(i uint64) *algorithms.Log { return t.rows[i] }
+func newLogs() (t logs) {
+	t.rows.add()
+	return t
+}
+
+func (t *logs) at(i uint64) *algorithms.Log { return &t.rows.at(uint32(i)).log }
 
 // adopt gives log 0, which a call has just charged, a number of its own.
 func (t *logs) adopt() uint64 {
-	log := t.rows[0]
-	if n := len(t.free); n > 0 {
-		i := t.free[n-1]
-		t.free = t.free[:n-1]
-		t.rows[0], t.rows[i] = t.rows[i], log
-		return uint64(i)
+	i := t.free
+	if i == 0 {
+		i = t.rows.add()
 	}
-	t.rows = append(t.rows, log)
-	t.rows[0] = new(algorithms.Log)
-	return uint64(len(t.rows) - 1)
+	empty, row := t.rows.at(0), t.rows.at(i)
+	t.free, row.next = row.next, 0
+	empty.log, row.log = row.log, empty.log
+	return uint64(i)
 }
 
 // drop empties a log and keeps a short one's memory for the next key.
 func (t *logs) drop(i uint64) {
-	log := t.rows[i]
-	t.bytes -= log.Bytes()
-	log.Reset()
-	if log.Bytes() > logKeptBytesMax {
-		*log = algorithms.Log{}
+	row := t.rows.at(uint32(i))
+	t.bytes -= row.log.Bytes()
+	row.log.Reset()
+	if row.log.Bytes() > logKeptBytesMax {
+		row.log = algorithms.Log{}
 	}
-	t.bytes += log.Bytes()
-	t.free = append(t.free, uint32(i))
+	t.bytes += row.log.Bytes()
+	row.next, t.free = t.free, uint32(i)
 }
 
 // logKeptBytesMax is how much memory a freed log may keep.
 const logKeptBytesMax = 256
 
 // rowBytes is the memory of the logs themselves, without their runs.
-func (t *logs) rowBytes() int {
-	return len(t.rows)*int(unsafe.Sizeof(algorithms.Log{})) + 8*cap(t.rows) + 4*cap(t.free)
-}
+func (t *logs) rowBytes() int { return t.rows.bytes() }

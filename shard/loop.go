@@ -34,7 +34,7 @@ const (
 	SweepEntriesMin   = 16
 	// SweepEntriesMax is how many entries the wheel looks at in one turn of the
 	// shard's goroutine: well below a millisecond of work.
-	SweepEntriesMax = 2048
+	SweepEntriesMax = 512
 
 	sweepIntervalMin = 2 * time.Millisecond
 	sweepIntervalMax = time.Second

@@ -136,8 +136,7 @@ func (set *Set) Flush() (all bool) {
 					more, all = false, false
 					return
 				}
-				var records []byte
-				records, more = c.TakeRecords(now, s.journal.Buffer())
+				records, _ := c.TakeRecords(now, s.journal.Buffer())
 				s.journal.Submit(now, records, nil)
 			})
 		}

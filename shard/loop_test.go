@@ -325,6 +325,34 @@ func (m *memory) end(err error) {
 	}
 }
 
+// Flush hands over all that is owed, also what changed while another flush was
+// under way.
+func TestFlushIsWhole(t *testing.T) {
+	set, journal := newTestSet(t, 1, 1, newStanding()), new(memory)
+	set.Journal(journal, false)
+	set.On(0, func(c *Core, now uint64) {
+		l := newLimit(algorithms.TokenBucket, 10, time.Hour)
+		f := newFiller(c, 100)
+		f.fill(now, 0, 10_000, l)
+		piece, more := c.TakeRecords(now, nil)
+		if !more {
+			t.Fatal("10,000 keys go into one piece")
+		}
+		journal.Submit(now, piece, nil)
+		f.fill(now, 5_000, 20_000, l)
+	})
+	set.Flush()
+	set.On(0, func(c *Core, now uint64) {
+		if c.Owes() {
+			t.Error("something is owed after a flush")
+		}
+		d := disk{journal: journal.records}
+		if again, err := d.restored(now); err != nil || again.Len() != c.Len() {
+			t.Errorf("%d keys are on disk, want %d: %v", again.Len(), c.Len(), err)
+		}
+	})
+}
+
 // A part that must be durable before it is answered is not ended by the records of
 // others alone.
 func TestEveryPartIsWhole(t *testing.T) {

@@ -216,42 +216,35 @@ func (k *keys) verifyPage(class, n int, taken []bool) error {
 	return nil
 }
 
-// verifyLimits: uses are counted right, and what is not used is spare.
+// verifyLimits: uses are counted right, and what is not used is free.
 func (c *Core) verifyLimits() error {
 	t := &c.limits
-	uses := make([]uint32, len(t.rows))
+	uses, free := make([]uint32, t.rows.len), 0
 	for _, e := range c.live() {
 		uses[e.limit&limitRefMask]++
 	}
-	for _, r := range t.spare {
-		if uses[r] != 0 {
-			return fmt.Errorf("limits: row %d is spare, but used %d times or spare twice", r, uses[r])
-		}
-		uses[r] = spareMark
-	}
-	for r := 1; r < len(t.rows); r++ {
-		switch {
-		case uses[r] == spareMark && t.uses[r] == 0:
-		case uses[r] != t.uses[r] || uses[r] == 0:
-			return fmt.Errorf("limits: row %d is used %d times, told %d", r, uses[r], t.uses[r])
-		case t.find[t.rows[r]] != limitRef(r):
-			return fmt.Errorf("limits: row %d is not found by its limit %v", r, t.rows[r])
+	for r := t.free; r != 0; r = t.row(r).next {
+		if free++; uses[r] != 0 || t.row(r).uses != 0 || free > len(uses) {
+			return fmt.Errorf("limits: row %d is free, but used %d times, told %d, or free twice", r, uses[r], t.row(r).uses)
 		}
 	}
-	if want := len(t.rows) - 1 - len(t.spare); len(t.find) != want {
-		return fmt.Errorf("limits: %d limits can be found, want %d", len(t.find), want)
+	for r := limitRef(1); r < limitRef(len(uses)); r++ {
+		row := t.row(r)
+		if uses[r] != row.uses || row.uses > 0 && t.find[row.limit] != r {
+			return fmt.Errorf("limits: row %d is used %d times, told %d, or not found by its limit %v", r, uses[r], row.uses, row.limit)
+		}
+	}
+	if used := len(uses) - 1 - free; len(t.find) != used {
+		return fmt.Errorf("limits: %d limits can be found, want %d", len(t.find), used)
 	}
 	return nil
 }
-
-// spareMark is a number of uses that no limit has.
-const spareMark = 1<<32 - 1
 
 // verifyLogs: every log but the first is one entry's or free, and what is free is
 // empty.
 func (c *Core) verifyLogs() error {
 	t := &c.logs
-	taken := make([]bool, len(t.rows))
+	taken := make([]bool, t.rows.len)
 	taken[0] = true
 	for i, e := range c.live() {
 		if !c.limits.at(e.limit).Logged() {
@@ -262,19 +255,16 @@ func (c *Core) verifyLogs() error {
 		}
 		taken[e.state.C] = true
 	}
-	for _, n := range t.free {
-		if taken[n] {
-			return fmt.Errorf("logs: log %d is in the free list and not free", n)
+	for n := t.free; n != 0; n = t.rows.at(n).next {
+		if taken[n] || t.at(uint64(n)).Len() != 0 {
+			return fmt.Errorf("logs: log %d is free, but not free or free twice, or has %d runs", n, t.at(uint64(n)).Len())
 		}
 		taken[n] = true
-		if t.at(uint64(n)).Len() != 0 {
-			return fmt.Errorf("logs: free log %d has %d runs", n, t.at(uint64(n)).Len())
-		}
 	}
 	bytes := 0
 	for n, in := range taken {
 		if !in {
-			return fmt.Errorf("logs: log %d is nobody's and not in the free list", n)
+			return fmt.Errorf("logs: log %d is nobody's and not free", n)
 		}
 		bytes += t.at(uint64(n)).Bytes()
 	}

@@ -16,13 +16,19 @@ func dataCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "data",
 		Short: "Check or repair a directory of state",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("sluice data wants a command: check or repair")
+			}
+			return fmt.Errorf("sluice data has no command %q, only check and repair", args[0])
+		},
 	}
 	c.AddCommand(
 		&cobra.Command{
 			Use:     "check DIR",
 			Short:   "Report what a directory holds and whether a server would start from it; changes nothing",
 			Example: "  sluice data check ./sluice-data",
-			Args:    cobra.ExactArgs(1),
+			Args:    oneDirectory,
 			RunE: func(c *cobra.Command, args []string) error {
 				report, err := persistence.Check(persistence.OS{}, args[0])
 				if err != nil {
@@ -39,7 +45,7 @@ func dataCommand() *cobra.Command {
 			Use:     "repair DIR",
 			Short:   "Make a damaged directory fit to start from; the damaged files are kept beside the mended ones",
 			Example: "  sluice data repair ./sluice-data",
-			Args:    cobra.ExactArgs(1),
+			Args:    oneDirectory,
 			RunE: func(c *cobra.Command, args []string) error {
 				report, err := persistence.Repair(persistence.OS{}, args[0])
 				if err != nil {
@@ -51,6 +57,14 @@ func dataCommand() *cobra.Command {
 		},
 	)
 	return c
+}
+
+// oneDirectory refuses all but one argument.
+func oneDirectory(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("one directory is wanted, such as: %s ./sluice-data", c.CommandPath())
+	}
+	return nil
 }
 
 func printReport(w io.Writer, r persistence.Report) {

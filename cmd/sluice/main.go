@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit statuses.
@@ -32,12 +34,10 @@ func main() {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(serveCommand(), dataCommand(), versionCommand())
 	if err := root.Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "sluice: "+err.Error())
+		fmt.Fprintln(os.Stderr, "sluice: "+oneLine(err.Error()))
 		os.Exit(status(err))
 	}
 }
@@ -48,4 +48,32 @@ func status(err error) int {
 		return exitFault
 	}
 	return exitUsage
+}
+
+// kinds says what a flag takes, by the name of its type.
+var kinds = map[string]string{
+	"int":      "a whole number",
+	"uint64":   "a whole number of 0 or more",
+	"duration": "a duration such as 5m or 30s",
+	"bool":     "true or false",
+}
+
+// flagError says what a flag takes that was given something else.
+func flagError(c *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) && kinds[wrong.GetFlag().Value.Type()] != "" {
+		return fmt.Errorf("--%s must be %s, got %q", wrong.GetFlag().Name, kinds[wrong.GetFlag().Value.Type()], wrong.GetValue())
+	}
+	return fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())
+}
+
+// oneLine joins the lines of a message.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
 }

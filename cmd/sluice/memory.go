@@ -1,11 +1,16 @@
 package main
 
-// How much memory there is: the machine's, or less where a cgroup says so.
+// How much memory there is (the machine's, or less where a cgroup says so) and how
+// --max-memory is shared out. The tables of keys get all but a reserve: connections
+// and what the garbage collector has not collected yet live there, and the collector
+// is told to keep to it. A table holds no pointers, so collecting more often because
+// memory is tight costs a few milliseconds of one core, however large the table is.
 
 import (
 	"bytes"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -60,4 +65,20 @@ func memoryThere() (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+// memoryReserveMinBytes is the least that is left for all but the tables.
+const memoryReserveMinBytes = 8 << 20
+
+// tableBytes is what of --max-memory the tables of keys may take.
+func tableBytes(memory int64) int64 {
+	return memory - max(memory/10, memoryReserveMinBytes)
+}
+
+// limitMemory tells the runtime to keep to --max-memory, unless the environment says
+// otherwise.
+func limitMemory(memory int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory)
+	}
 }

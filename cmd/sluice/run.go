@@ -46,7 +46,9 @@ func (f *serveFlags) clock() (*timekeeper, error) {
 	if f.testClock {
 		still := clock.NewTest()
 		t.Clock, t.test = still, still
-		t.recorded = func(last uint64) error { return still.Set(max(last, still.Now()) / 1e6) }
+		t.recorded = func(last uint64) error {
+			return still.Advance(time.Duration(max(last, still.Now()) - still.Now()))
+		}
 		return t, nil
 	}
 	var options []clock.Option
@@ -73,10 +75,13 @@ func (f *serveFlags) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, erro
 		Elapsed: t.elapsed, TagHash: server.TagHash, Log: log,
 	})
 	var locked *persistence.LockedError
-	if errors.As(err, &locked) {
+	switch {
+	case errors.As(err, &locked):
 		return nil, fmt.Errorf("%w; stop that server, or choose another directory with --dir", err)
+	case err != nil:
+		return nil, fmt.Errorf("%w; choose another directory with --dir", err)
 	}
-	return k, err
+	return k, nil
 }
 
 func (f *serveFlags) run() error {
@@ -95,12 +100,13 @@ func (f *serveFlags) run() error {
 	}
 	set := shard.NewSet(f.shards, t)
 	defer set.Close()
-	set.Bound(shard.Bounds{KeysMax: f.maxKeys, BytesMax: int(f.memoryBytes), EvictSoonest: f.onFull == "evict-soonest"})
+	set.Bound(shard.Bounds{KeysMax: f.maxKeys, BytesMax: int(tableBytes(f.memoryBytes)), EvictSoonest: f.onFull == "evict-soonest"})
+	limitMemory(f.memoryBytes)
 
 	end := make(chan struct{}, 1)
 	options := server.Options{
 		Version: version, Shards: set, Clock: t, TestClock: t.test, LogLimitMax: f.logMax,
-		Random: randomSource(), Logger: log,
+		Random: randomSource(), Logger: log, Settings: f.settings(),
 		Shutdown: func() {
 			select {
 			case end <- struct{}{}:
@@ -129,32 +135,27 @@ func closeUnused(k *keeper.Keeper) error {
 
 // serve loads, serves until there is a reason to end, and ends in order.
 func (f *serveFlags) serve(s *server.Server, l net.Listener, t *timekeeper, kept *keeper.Keeper, set *shard.Set, end chan struct{}, log *slog.Logger) error {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	failed := make(chan error, 1)
+	r := reasons{failed: make(chan error, 1), signals: make(chan os.Signal, 2), command: end, log: log}
+	signal.Notify(r.signals, syscall.SIGINT, syscall.SIGTERM)
 	if kept != nil {
-		s.SetLoading(&server.Loading{})
+		s.SetLoading(&server.Loading{Since: t.Now()})
 	}
-	go func() { failed <- s.Serve(l) }()
-	if err := load(s, t, kept, set, log); err != nil {
+	go func() { r.failed <- s.Serve(l) }()
+	if ready, err := load(s, t, kept, set, r); !ready {
 		s.Close()
-		return faultError{errors.Join(err, closeUnused(kept))}
+		if err = errors.Join(err, closeUnused(kept)); err != nil {
+			return faultError{err}
+		}
+		return nil
 	}
 	log.Info("ready", "version", version, "listen", l.Addr().String(), "shards", f.shards, "dir", f.dir, "journal", f.journal, "pid", os.Getpid())
 	invite(os.Stdout, l)
 
-	var err error
-	snapshot := kept != nil && f.mode == persistence.Off
-	select {
-	case err = <-failed:
-	case sig := <-signals:
-		log.Info("ending", "signal", sig.String())
-	case <-end:
-		log.Info("ending", "command", "SHUTDOWN")
-		snapshot = false // the command has written one, or was told not to
-	}
+	why, err := r.wait(nil)
+	// A command has written a snapshot, or was told not to.
+	snapshot := kept != nil && f.mode == persistence.Off && why != commanded
 	go func() {
-		<-signals
+		<-r.signals
 		log.Error("ended by a second signal before everything was written")
 		os.Exit(exitFault)
 	}()
@@ -169,15 +170,68 @@ func (f *serveFlags) serve(s *server.Server, l net.Listener, t *timekeeper, kept
 	return nil
 }
 
-// load brings back what is on disk, and begins to keep what changes.
-func load(s *server.Server, t *timekeeper, kept *keeper.Keeper, set *shard.Set, log *slog.Logger) error {
-	if kept == nil {
-		return nil
+// reasons are what may end a server, or a wait.
+type reasons struct {
+	failed  chan error
+	signals chan os.Signal
+	command chan struct{}
+	log     *slog.Logger
+}
+
+type reason int
+
+const (
+	loaded reason = iota
+	failed
+	signalled
+	commanded
+)
+
+// wait returns when there is a reason to end, or when loading has ended.
+func (r reasons) wait(loading <-chan error) (reason, error) {
+	select {
+	case err := <-loading:
+		return loaded, err
+	case err := <-r.failed:
+		return failed, err
+	case sig := <-r.signals:
+		r.log.Info("ending", "signal", sig.String())
+		return signalled, nil
+	case <-r.command:
+		r.log.Info("ending", "command", "SHUTDOWN")
+		return commanded, nil
 	}
-	began := t.elapsed()
+}
+
+// load brings back what is on disk, and begins to keep what changes. The server is
+// not ready after an error, or if there was a reason to end meanwhile.
+func load(s *server.Server, t *timekeeper, kept *keeper.Keeper, set *shard.Set, r reasons) (ready bool, err error) {
+	if kept == nil {
+		return true, nil
+	}
+	loading := make(chan error, 1)
+	go func() { loading <- restore(s, t, kept, set, r.log) }()
+	why, err := r.wait(loading)
+	if why != loaded {
+		kept.Stop()
+		<-loading // it gives up at the next record
+		r.log.Info("ended while loading; nothing on disk was changed")
+		return false, err
+	}
+	if err != nil {
+		return false, err
+	}
+	kept.Start()
+	s.SetLoading(nil)
+	return true, nil
+}
+
+// restore reads what is on disk.
+func restore(s *server.Server, t *timekeeper, kept *keeper.Keeper, set *shard.Set, log *slog.Logger) error {
+	began, since := t.elapsed(), t.Now()
 	told := began
 	recovery, err := kept.Load(set, t, func(done, total int64) {
-		s.SetLoading(&server.Loading{Done: done, Total: total})
+		s.SetLoading(&server.Loading{Done: done, Total: total, Since: since})
 		if now := t.elapsed(); now-told > time.Second {
 			told = now
 			log.Info("loading", "bytes", done, "of", total)
@@ -191,8 +245,6 @@ func load(s *server.Server, t *timekeeper, kept *keeper.Keeper, set *shard.Set, 
 	}
 	log.Info("loaded", "records", recovery.SnapshotRecords+recovery.JournalRecords, "snapshot", recovery.Snapshot,
 		"generations", recovery.Generations, "took", (t.elapsed() - began).Round(time.Microsecond))
-	kept.Start()
-	s.SetLoading(nil)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -71,9 +72,9 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.dir, "dir", "./sluice-data", "`directory` that state is kept in; \"\" keeps nothing")
 	flags.StringVar(&f.journal, "journal", "everysec", "when changes are durable: always (before the reply), everysec, os, or off (snapshots only)")
 	flags.DurationVar(&f.every, "snapshot-every", 5*time.Minute, "`time` between snapshots while there are changes; 0 for none")
-	flags.StringVar(&f.journalMax, "snapshot-journal-bytes", "256MiB", "`size` of the journal that makes a snapshot due; 0 for none")
+	flags.StringVar(&f.journalMax, "snapshot-journal-bytes", "256MiB", "`size` of the journal that makes a snapshot due, once it is as long as the last snapshot; 0 for none")
 	flags.StringVar(&f.onError, "on-disk-error", "serve", "what spending commands get while the journal cannot be written: serve or refuse; under --journal always it is refuse")
-	flags.StringVar(&f.maxMemory, "max-memory", "75%", "`size` that the table of keys may take, or a share of the machine or its cgroup")
+	flags.StringVar(&f.maxMemory, "max-memory", "75%", "`size` of memory to keep to, or a share of the machine's or its cgroup's; keys may take nine tenths of it")
 	flags.IntVar(&f.maxKeys, "max-keys", 0, "`number` of keys there may be; 0 for no bound")
 	flags.StringVar(&f.onFull, "on-full", "refuse", "what happens to a new key without room: refuse, or evict-soonest (of the others)")
 	flags.Uint64Var(&f.logMax, "sliding-log-max", algorithms.LogLimitMaxDefault, "largest `limit` of a sliding_log, which keeps every call")
@@ -127,4 +128,33 @@ func size(text string) (int64, error) {
 		return 0, fmt.Errorf("%q is not a size", text)
 	}
 	return int64(n), nil
+}
+
+// settings are what CONFIG GET tells of the flags, under the names that Redis has for
+// them.
+func (f *serveFlags) settings() map[string]string {
+	s := map[string]string{
+		"maxmemory":        strconv.FormatInt(f.memoryBytes, 10),
+		"maxmemory-policy": "noeviction",
+		"appendonly":       "no",
+		"appendfsync":      map[persistence.Mode]string{persistence.Always: "always", persistence.EverySec: "everysec"}[f.mode],
+		"dir":              f.dir,
+		"save":             "",
+	}
+	if f.onFull == "evict-soonest" {
+		s["maxmemory-policy"] = "volatile-ttl"
+	}
+	if s["appendfsync"] == "" {
+		s["appendfsync"] = "no"
+	}
+	if f.dir == "" {
+		return s
+	}
+	if f.mode != persistence.Off {
+		s["appendonly"] = "yes"
+	}
+	if f.every > 0 {
+		s["save"] = fmt.Sprintf("%d 1", int64(f.every/time.Second))
+	}
+	return s
 }

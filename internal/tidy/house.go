@@ -20,6 +20,7 @@ type room struct {
 
 const (
 	cobra      = "github.com/spf13/cobra"
+	pflag      = "github.com/spf13/pflag" // cobra's own
 	goRedis    = "github.com/redis/go-redis/v9"
 	goYAML     = "github.com/goccy/go-yaml"
 	gonum      = "gonum.org/v1"
@@ -44,7 +45,7 @@ var house = []room{
 	{dir: "bench", ours: []string{"client"}, theirs: []string{goRedis, redcon, hdr, gonum, sys}},
 	{dir: "cmd",
 		ours:   []string{"algorithms", "persistence", "plans", "shard", "server", "client", "bench", "internal"},
-		theirs: []string{cobra, goYAML, goRedis, humanize, sys}},
+		theirs: []string{cobra, pflag, goYAML, goRedis, humanize, sys}},
 	{dir: "internal", theirs: []string{sys}},
 	{dir: "internal/keeper", ours: []string{"shard", "persistence"}},
 	{dir: "internal/simulation",
