@@ -69,17 +69,6 @@ func (t *limits) drop(r limitRef) {
 	}
 }
 
-// growth is what one entry more that names a limit adds.
-func (t *limits) growth(l *algorithms.Limit) int {
-	if t.uses[t.last] != 0 && t.rows[t.last] == *l || len(t.spare) > 0 || t.find[*l] != 0 {
-		return 0
-	}
-	if len(t.rows) < cap(t.rows) {
-		return limitFindBytes
-	}
-	return limitFindBytes + cap(t.rows)*int(unsafe.Sizeof(algorithms.Limit{}))/2
-}
-
 // limitFindBytes is what a limit takes in the map, in the middle between a map that
 // is about to grow and one that has just grown.
 const limitFindBytes = int(unsafe.Sizeof(algorithms.Limit{})+unsafe.Sizeof(limitRef(0))) * 7 / 3

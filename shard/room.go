@@ -65,7 +65,7 @@ func (c *Core) full(op *Op) bool {
 	if c.bounds.BytesMax == 0 {
 		return false
 	}
-	growth := c.slab.growth() + c.keys.growth(len(op.Key)) + c.limits.growth(op.Call.Limit)
+	growth := c.slab.growth() + c.keys.growth(len(op.Key))
 	return growth > 0 && c.Bytes()+growth > c.bounds.BytesMax
 }
 

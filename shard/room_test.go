@@ -186,7 +186,7 @@ func TestBytesStayBelowTheBound(t *testing.T) {
 			}
 			// A log, a list or a directory that grows does so by one step, which is
 			// not known before.
-			if a.Bytes() > bound*107/100 {
+			if a.Bytes() > bound*21/20 {
 				t.Fatalf("evict %v: %d bytes, bound %d, of which logs %d+%d, limits %d, ledger %d, keys %d", evict, a.Bytes(), bound,
 					a.logs.bytes, a.logs.rowBytes(), a.limits.bytes(), a.ledger.bytes(), a.keys.bytes())
 			}
