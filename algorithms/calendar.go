@@ -19,6 +19,14 @@ const (
 // IsCalendar says whether windows follow the calendar.
 func (a Align) IsCalendar() bool { return a >= AlignDay && a <= AlignYear }
 
+// String is the word for an alignment.
+func (a Align) String() string {
+	if a.IsCalendar() {
+		return calendarNames[a-AlignDay]
+	}
+	return [...]string{AlignEpoch: "EPOCH", AlignFirst: "FIRST", AlignJitter: "JITTER"}[a]
+}
+
 // calendarNames are the words for calendar windows, in the order of the constants.
 var calendarNames = []string{"day", "week", "month", "year"}
 

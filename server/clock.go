@@ -46,7 +46,8 @@ func runClockAdvance(s *session, out []byte, args [][]byte) ([]byte, error) {
 	return s.server.turn(out, func(c TestClock) error { return c.Advance(time.Duration(ns)) })
 }
 
-// turn moves the test clock, frees everything that is due then, and answers OK.
+// turn moves the test clock, frees and settles everything that is due then, and
+// answers OK.
 func (s *Server) turn(out []byte, move func(TestClock) error) ([]byte, error) {
 	if s.testClock == nil {
 		return out, errors.New(errNoTestClock)
@@ -64,5 +65,6 @@ func (s *Server) turn(out []byte, move func(TestClock) error) ([]byte, error) {
 	}); err != nil {
 		return out, errUnsaved(err)
 	}
+	s.SettleDue()
 	return redcon.AppendOK(out), nil
 }

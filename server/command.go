@@ -90,7 +90,8 @@ type Command struct {
 	// keysOf finds the keys of a request where Keys cannot say where they are.
 	keysOf func(args [][]byte) [][]byte
 
-	// Exactly one pair or run is set, or neither in a row that only has Sub.
+	// A pair or run is set, or neither in a row that only has Sub. Where both are,
+	// parse hands over to run, with errAlone, what must be done alone.
 	//
 	// parse adds operations to the session's batch; its error is the reply, and
 	// nothing is done. write turns the answered operations into the reply.
@@ -128,7 +129,7 @@ const commandNameBytesMax = 24
 var byCommand map[string]*Command
 
 func init() {
-	for _, rows := range [][]*Command{limitCommands, keyCommands, connectionCommands, serverCommands, keepCommands} {
+	for _, rows := range [][]*Command{limitCommands, settleCommands, throttleCommands, keyCommands, connectionCommands, serverCommands, keepCommands} {
 		table = append(table, rows...)
 	}
 	byCommand = make(map[string]*Command, len(table))

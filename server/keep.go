@@ -61,7 +61,13 @@ func (r restraint) check(c *Command) error {
 	if r.loading != nil && c.Flags&FlagLoading == 0 {
 		return fmt.Errorf("LOADING Sluice is loading its data, %d of %d bytes", r.loading.Done, r.loading.Total)
 	}
-	if r.refusing != nil && c.run != nil && c.Flags&FlagWrite != 0 && c.Flags&FlagAdmin == 0 {
+	return nil
+}
+
+// checkAlone returns the error that a command gets that would be done alone, and
+// cannot be tamed.
+func (r restraint) checkAlone(c *Command) error {
+	if r.refusing != nil && c.Flags&FlagWrite != 0 && c.Flags&FlagAdmin == 0 {
 		return errUnsaved(r.refusing)
 	}
 	return nil
@@ -78,7 +84,7 @@ func (r restraint) tame(ops []shard.Op) error {
 		switch op := &ops[i]; op.Kind {
 		case shard.Allow:
 			op.Kind = shard.Try
-		case shard.Reset:
+		case shard.Reset, shard.Debit, shard.Refund, shard.Release, shard.Renew:
 			return errUnsaved(r.refusing)
 		}
 	}

@@ -6,6 +6,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -27,14 +28,17 @@ var (
 // TagHash is the hash that decides on which shard a key lives.
 func TagHash(key []byte) uint64 { return xxhash.Sum64(shard.Tag(key)) }
 
-// add appends an operation on a key to the batch.
-func (s *session) add(key []byte) *shard.Op {
+// add appends an operation on a key to the session's batch.
+func (s *session) add(key []byte) *shard.Op { return addTo(s.batch, key) }
+
+// addTo appends an operation on a key to a batch.
+func addTo(b *shard.Batch, key []byte) *shard.Op {
 	hash := xxhash.Sum64(key)
 	tagHash := hash
 	if tag := shard.Tag(key); len(tag) != len(key) {
 		tagHash = xxhash.Sum64(tag)
 	}
-	op := s.batch.Add(tagHash)
+	op := b.Add(tagHash)
 	op.Key, op.Call.KeyHash = key, hash
 	return op
 }
@@ -58,9 +62,18 @@ var (
 	askPeek  = question{shard.Peek, 0}
 )
 
+// amount reads a number of units as an algorithm counts them: whole, or, where they
+// are money, as a decimal.
+func amount(name string, text []byte, id algorithms.ID, least uint64) (uint64, error) {
+	if algorithms.Of(id).Kind == algorithms.Money {
+		return algorithms.ParseDecimal(name, text, least)
+	}
+	return algorithms.ParseWhole(name, text, least, algorithms.UnitsMax)
+}
+
 // cost reads a cost.
-func (q question) cost(text []byte) (uint64, error) {
-	n, err := algorithms.ParseWhole("cost", text, q.costLeast, algorithms.UnitsMax)
+func (q question) cost(text []byte, id algorithms.ID) (uint64, error) {
+	n, err := amount("cost", text, id, q.costLeast)
 	if err == nil {
 		return n, nil
 	}
@@ -87,24 +100,97 @@ func (q question) one(s *session, args [][]byte) error {
 	if err != nil {
 		return err
 	}
-	cost := uint64(1)
+	if err := notPermits(spec.Algorithm); err != nil {
+		return err
+	}
+	var again remembering
+	cost := unitOf(spec.Algorithm)
 	rest = rest[3:]
 	if len(rest) > 0 && !isWord(rest[0]) {
-		if cost, err = q.cost(rest[0]); err != nil {
+		if cost, err = q.cost(rest[0], spec.Algorithm); err != nil {
 			return err
 		}
 		rest = rest[1:]
 	}
-	if err := parseOptions(&spec, rest); err != nil {
+	if err := parseOptions(&spec, rest, again.idempotent()); err != nil {
 		return err
 	}
+	if again.name != "" && q.kind == shard.Peek {
+		return errors.New("ERR IDEMPOTENT is for RL.ALLOW; a look may be repeated anyway")
+	}
+	if err := s.ask(q.kind, key, spec, cost); err != nil || again.name == "" {
+		return err
+	}
+	s.again = again
+	return errAlone
+}
+
+// runAllowAgain is RL.ALLOW with IDEMPOTENT.
+func runAllowAgain(s *session, out []byte, args [][]byte) ([]byte, error) {
+	if err := askAllow.one(s, args); err != errAlone {
+		return nil, err
+	}
+	op := &s.batch.Ops[0]
+	return s.remember(out, s.again, args[1], questionOf(withoutTail(args, s.again)...), false, func(string) []byte {
+		return s.appendOutcome(nil, op)
+	})
+}
+
+// parseCharge parses key algorithm limit window amount for RL.REFUND and RL.DEBIT.
+func parseCharge(kind shard.Kind) func(*session, [][]byte) error {
+	return func(s *session, args [][]byte) error {
+		if err := checkKey(args[1]); err != nil {
+			return err
+		}
+		if isPlan(args[2]) {
+			return noPlan(args[2])
+		}
+		if len(args) < 6 {
+			return byCommand[strings.ToUpper(string(args[0]))].arityError()
+		}
+		spec, err := parseSpec(args[2:])
+		if err != nil {
+			return err
+		}
+		if err := notPermits(spec.Algorithm); err != nil {
+			return err
+		}
+		n, err := amount("amount", args[5], spec.Algorithm, 1)
+		if err != nil {
+			return fmt.Errorf("ERR %w", err)
+		}
+		if err := parseOptions(&spec, args[6:], options{}); err != nil {
+			return err
+		}
+		return s.ask(kind, args[1], spec, n)
+	}
+}
+
+// ask adds an operation under the limit that a spec describes.
+func (s *session) ask(kind shard.Kind, key []byte, spec algorithms.Spec, cost uint64) error {
 	limit, err := algorithms.NewLimit(spec, s.server.logLimitMax)
 	if err != nil {
 		return fmt.Errorf("ERR %w", err)
 	}
 	op := s.add(key)
-	op.Kind = q.kind
+	op.Kind = kind
 	op.Call.Limit, op.Call.Cost = s.limit(limit), cost
+	return nil
+}
+
+// unitOf is the cost of a call that does not say any.
+func unitOf(id algorithms.ID) uint64 {
+	if algorithms.Of(id).Kind == algorithms.Money {
+		return algorithms.Millionths
+	}
+	return 1
+}
+
+// notPermits refuses permits where nobody could give them back.
+func notPermits(id algorithms.ID) error {
+	if algorithms.Of(id).Kind == algorithms.Permits {
+		return errors.New("ERR concurrency is for RL.ACQUIRE, RL.ALLOWALL and plans, which know how a permit is given back")
+	}
 	return nil
 }
 
@@ -122,8 +208,12 @@ func parseSpec(args [][]byte) (spec algorithms.Spec, err error) {
 		return spec, unknownAlgorithm(args[0])
 	}
 	spec.Algorithm = id
-	if spec.Units, err = algorithms.ParseWhole("limit", args[1], 1, algorithms.UnitsMax); err != nil {
+	if spec.Units, err = amount("limit", args[1], id, 1); err != nil {
 		return spec, fmt.Errorf("ERR %w", err)
+	}
+	if align, ok := algorithms.ParseCalendar(args[2]); ok {
+		spec.Align = align
+		return spec, nil
 	}
 	if spec.Window, err = algorithms.ParseDuration("window", args[2], algorithms.WindowMaxNanos); err != nil {
 		return spec, fmt.Errorf("ERR %w", err)
@@ -138,8 +228,8 @@ func unknownAlgorithm(name []byte) error {
 	return fmt.Errorf("ERR unknown algorithm '%s', it must be one of %s", show(name), strings.Join(algorithms.Names(), ", "))
 }
 
-// optionWords are the options of RL.ALLOW and RL.PEEK.
-var optionWords = []string{"BURST", "ALIGN"}
+// optionWords are the options of a limit.
+var optionWords = []string{"BURST", "ALIGN", "TZ", "ANCHOR"}
 
 // isWord says whether what follows the window is meant as an option, right or
 // wrong, and not as a cost.
@@ -157,53 +247,88 @@ var aligns = []struct {
 	{"JITTER", algorithms.AlignJitter},
 }
 
-// parseOptions reads the options after the cost.
-func parseOptions(spec *algorithms.Spec, rest [][]byte) error {
+// options reads options that only some commands have: the value of word, if it is
+// one of them, and how many words it took.
+type options struct {
+	words []string
+	parse func(word string, rest [][]byte) (took int, err error)
+}
+
+// parseOptions reads the options after the cost: those of a limit, and more.
+func parseOptions(spec *algorithms.Spec, rest [][]byte, more options) error {
+	seen := make(map[string]bool, len(rest)/2)
 	for len(rest) > 0 {
 		word := strings.ToUpper(string(rest[0]))
-		if len(rest) < 2 && (word == "BURST" || word == "ALIGN") {
+		own := slices.Contains(optionWords, word)
+		if !own && !slices.Contains(more.words, word) {
+			return unknownOption(rest[0], append(slices.Clone(optionWords), more.words...))
+		}
+		if len(rest) < 2 {
 			return fmt.Errorf("ERR %s wants a value after it", word)
 		}
-		switch word {
-		case "BURST":
-			if spec.Burst != 0 {
-				return errors.New("ERR BURST is given twice")
-			}
-			n, err := algorithms.ParseWhole("burst", rest[1], 1, algorithms.UnitsMax)
-			if err != nil {
-				return fmt.Errorf("ERR %w", err)
-			}
-			spec.Burst = n
-		case "ALIGN":
-			if spec.AlignSet {
-				return errors.New("ERR ALIGN is given twice")
-			}
-			if err := parseAlign(spec, rest[1]); err != nil {
-				return err
-			}
-		default:
-			return unknownOption(rest[0])
+		if seen[word] {
+			return fmt.Errorf("ERR %s is given twice", word)
 		}
-		rest = rest[2:]
+		seen[word] = true
+		took, err := 2, error(nil)
+		if own {
+			err = parseOption(spec, word, rest[1])
+		} else {
+			took, err = more.parse(word, rest)
+		}
+		if err != nil {
+			return err
+		}
+		rest = rest[took:]
+	}
+	return nil
+}
+
+// parseOption reads one option of a limit.
+func parseOption(spec *algorithms.Spec, word string, text []byte) error {
+	switch word {
+	case "ALIGN":
+		return parseAlign(spec, text)
+	case "TZ":
+		zone, err := algorithms.ParseZone(string(text))
+		if err != nil {
+			return fmt.Errorf("ERR %w", err)
+		}
+		spec.Zone, spec.ZoneSet = zone, true
+	case "ANCHOR":
+		n, err := algorithms.ParseWhole("anchor", text, 1, 31)
+		if err != nil {
+			return fmt.Errorf("ERR %w", err)
+		}
+		spec.Anchor = uint8(n)
+	default:
+		n, err := algorithms.ParseWhole("burst", text, 1, algorithms.UnitsMax)
+		if err != nil {
+			return fmt.Errorf("ERR %w", err)
+		}
+		spec.Burst = n
 	}
 	return nil
 }
 
 func parseAlign(spec *algorithms.Spec, text []byte) error {
+	if spec.AlignSet = true; spec.Align.IsCalendar() {
+		return nil // NewLimit says that the two do not go together
+	}
 	for _, a := range aligns {
 		if strings.EqualFold(a.name, string(text)) {
-			spec.Align, spec.AlignSet = a.align, true
+			spec.Align = a.align
 			return nil
 		}
 	}
 	return fmt.Errorf("ERR ALIGN must be EPOCH, FIRST or JITTER, got '%s'", show(text))
 }
 
-func unknownOption(word []byte) error {
-	if near := nearest(strings.ToUpper(string(word)), optionWords); near != "" {
+func unknownOption(word []byte, words []string) error {
+	if near := nearest(strings.ToUpper(string(word)), words); near != "" {
 		return fmt.Errorf("ERR unknown option '%s', did you mean '%s'?", show(word), near)
 	}
-	return fmt.Errorf("ERR unknown option '%s', the options are %s; a cost is a whole number right after the window", show(word), strings.Join(optionWords, " and "))
+	return fmt.Errorf("ERR unknown option '%s', the options are %s; a cost comes right after the window", show(word), strings.Join(words, ", "))
 }
 
 // writeDecision is the reply of RL.ALLOW and RL.PEEK.
@@ -222,7 +347,7 @@ func parseMany(s *session, args [][]byte) error {
 		if len(rest) < size {
 			return fmt.Errorf("ERR group %d is short: a group is key algorithm limit window cost, or key @plan cost", group)
 		}
-		if err := parseGroup(s, rest[:size]); err != nil {
+		if err := parseGroup(s, rest[:size], false); err != nil {
 			return inGroup(group, err)
 		}
 		rest = rest[size:]
@@ -246,7 +371,9 @@ func groupKeys(args [][]byte) (keys [][]byte) {
 	return keys
 }
 
-func parseGroup(s *session, g [][]byte) error {
+// parseGroup parses one group, of RL.MALLOW or of a command that knows what to do
+// with permits.
+func parseGroup(s *session, g [][]byte, permits bool) error {
 	if err := checkKey(g[0]); err != nil {
 		return err
 	}
@@ -257,18 +384,16 @@ func parseGroup(s *session, g [][]byte) error {
 	if err != nil {
 		return err
 	}
-	cost, err := askAllow.cost(g[4])
+	if !permits {
+		if err := notPermits(spec.Algorithm); err != nil {
+			return err
+		}
+	}
+	cost, err := askAllow.cost(g[4], spec.Algorithm)
 	if err != nil {
 		return err
 	}
-	limit, err := algorithms.NewLimit(spec, s.server.logLimitMax)
-	if err != nil {
-		return fmt.Errorf("ERR %w", err)
-	}
-	op := s.add(g[0])
-	op.Kind = shard.Allow
-	op.Call.Limit, op.Call.Cost = s.limit(limit), cost
-	return nil
+	return s.ask(shard.Allow, g[0], spec, cost)
 }
 
 // inGroup says in which group of a command an error is, after its code.
@@ -281,37 +406,6 @@ func writeMany(s *session, out []byte, ops []shard.Op) []byte {
 	out = redcon.AppendArray(out, len(ops))
 	for i := range ops {
 		out = s.appendOutcome(out, &ops[i])
-	}
-	return out
-}
-
-// writeInspect is the map of RL.INSPECT.
-func writeInspect(s *session, out []byte, ops []shard.Op) []byte {
-	if !ops[0].Found {
-		return appendNil(out, s.proto)
-	}
-	v := ops[0].View
-	pairs := 7
-	a := algorithms.Of(v.Limit.Algorithm)
-	aligned, logged := a.Options&algorithms.OptionAlign != 0, a.ID == algorithms.SlidingLog
-	if aligned || logged {
-		pairs++
-	}
-	out = appendMap(out, s.proto, pairs)
-	out = redcon.AppendBulkString(out, "algorithm")
-	out = redcon.AppendBulkString(out, a.Name)
-	out = appendPair(out, "limit", int64(v.Limit.Units))
-	out = appendPair(out, "burst", int64(v.Limit.Burst))
-	out = appendPair(out, "window_ms", int64(v.Limit.Window/nanosPerMilli))
-	out = appendPair(out, "used", int64(v.Used))
-	out = appendPair(out, "remaining", int64(v.Remaining()))
-	out = appendPair(out, "reset_after_ms", v.ResetAfter())
-	if aligned {
-		out = redcon.AppendBulkString(out, "align")
-		out = redcon.AppendBulkString(out, aligns[v.Limit.Align].name)
-	}
-	if logged {
-		out = appendPair(out, "runs", int64(v.Runs))
 	}
 	return out
 }

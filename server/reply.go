@@ -138,8 +138,38 @@ func (s *session) appendOutcome(out []byte, op *shard.Op) []byte {
 	if op.Full {
 		return appendError(out, errFull)
 	}
+	if op.WrongType {
+		return appendError(out, errWrongType)
+	}
+	if op.TooDeep {
+		return appendError(out, errTooDeep)
+	}
 	if op.Unsaved {
 		return appendError(out, s.unsaved())
 	}
-	return appendDecision(out, &op.Decision)
+	return appendDecisionOf(out, op)
 }
+
+// appendDecisionOf writes the decision of an operation: where it is about money,
+// with decimals for what is counted.
+func appendDecisionOf(out []byte, op *shard.Op) []byte {
+	d := &op.Decision
+	if op.Call.Limit.Kind() != algorithms.Money {
+		return appendDecision(out, d)
+	}
+	allowed := int64(0)
+	if d.Allowed {
+		allowed = 1
+	}
+	out = redcon.AppendInt(redcon.AppendArray(out, 6), allowed)
+	out = redcon.AppendBulkString(out, algorithms.FormatDecimal(d.Limit))
+	out = redcon.AppendBulkString(out, algorithms.FormatDecimal(d.Remaining))
+	out = redcon.AppendInt(out, d.RetryAfter)
+	out = redcon.AppendInt(out, d.ResetAfter)
+	return redcon.AppendInt(out, 0)
+}
+
+const (
+	errWrongType = "WRONGTYPE the key is charged under another kind of limit (rates, budget and concurrency are three kinds); RL.RESET makes it fresh"
+	errTooDeep   = "ERR the debt would be over 9223372036854775807 units; nothing was charged"
+)

@@ -80,6 +80,7 @@ type Server struct {
 	buffers *sync.Pool // of *[ReadBytesMax]byte
 	stats   stats
 	ending  atomic.Bool
+	quit    chan struct{} // closed when the server ends
 	ids     atomic.Int64
 
 	mu        sync.Mutex // guards what follows
@@ -104,11 +105,32 @@ func New(o Options) *Server {
 		random:    rand.New(o.Random),
 		listeners: make(map[net.Listener]struct{}),
 		sessions:  make(map[*session]struct{}),
+		quit:      make(chan struct{}),
 	}
 	for range 5 {
 		s.runID += fmt.Sprintf("%08x", s.random.Uint32())
 	}
+	s.group.Go(s.settleLoop)
 	return s
+}
+
+// settleInterval is how often it is looked for reservations whose time has come.
+const settleInterval = 100 * time.Millisecond
+
+// settleLoop settles them until the server is closed.
+func (s *Server) settleLoop() {
+	tick := time.NewTicker(settleInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-tick.C:
+			if _, held := s.restrained(); !held {
+				s.SettleDue()
+			}
+		}
+	}
 }
 
 // ErrClosed is what Serve returns after Close.
@@ -182,6 +204,7 @@ func (s *Server) Close() {
 		c.conn.SetReadDeadline(past)
 	}
 	s.mu.Unlock()
+	close(s.quit)
 	impatient := time.AfterFunc(CloseGrace, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

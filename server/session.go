@@ -43,6 +43,7 @@ type session struct {
 	to     int
 	reader reader
 	memo   memo
+	again  remembering // of the request that is parsed, where it has an id
 	*work
 	restraint restraint // what holds commands back, as of the last read
 	held      bool      // something does
@@ -156,20 +157,15 @@ func (s *session) command(args [][]byte, raw []byte) bool {
 			return true
 		}
 	}
-	if c.run != nil {
-		if !s.flush() {
-			return false
-		}
-		out, err := c.run(s, s.out, args)
-		if err != nil {
-			s.fail(err.Error())
-			return true
-		}
-		s.out = out
-		return len(s.out) < OutBytesMax || s.write()
+	if c.parse == nil {
+		return s.alone(c, args)
 	}
 	first := len(s.batch.Ops)
 	err = c.parse(s, args)
+	if err == errAlone {
+		s.batch.Truncate(first)
+		return s.alone(c, args)
+	}
 	if err == nil && s.held {
 		err = s.restraint.tame(s.batch.Ops[first:])
 	}
@@ -180,6 +176,25 @@ func (s *session) command(args [][]byte, raw []byte) bool {
 	}
 	s.pending = append(s.pending, pending{command: c, ops: len(s.batch.Ops) - first})
 	s.memo.learn(s, c, raw)
+	return true
+}
+
+// alone does a command after everything before it has been answered. It returns
+// false when the connection cannot be written to.
+func (s *session) alone(c *Command, args [][]byte) bool {
+	if !s.flush() {
+		return false
+	}
+	err := s.restraint.checkAlone(c)
+	if err == nil {
+		var out []byte
+		if out, err = c.run(s, s.out, args); err == nil {
+			s.out = out
+			return len(s.out) < OutBytesMax || s.write()
+		}
+	}
+	s.batch.Clear()
+	s.fail(err.Error())
 	return true
 }
 

@@ -16,7 +16,7 @@ func limitArgs(cost string) []Arg {
 		{Name: "key", Type: "key", Summary: "whom or what is limited, at most 65536 bytes"},
 		{Name: "algorithm", Summary: algorithmList() + "; in any case, with - or _"},
 		{Name: "limit", Type: "integer", Summary: "units per window, 1 to 9007199254740991"},
-		{Name: "window", Summary: "1ms to 100 years, such as 250ms, 90s, 1h30m or 7d; a bare number is seconds"},
+		{Name: "window", Summary: "1ms to 100 years, such as 250ms, 90s, 1h30m or 7d; a bare number is seconds; for fixed_window and budget also day, week, month or year"},
 		{Name: "cost", Type: "integer", Optional: true, Summary: cost},
 		{Name: "burst", Type: "integer", Token: "BURST", Optional: true, Summary: "capacity of a bucket; the limit where it is not given"},
 		{Name: "align", Type: "oneof", Token: "ALIGN", Optional: true, Summary: "where the windows of fixed_window begin", Args: []Arg{
@@ -24,6 +24,8 @@ func limitArgs(cost string) []Arg {
 			{Name: "first", Type: "pure-token", Token: "FIRST", Summary: "with the first call that spends"},
 			{Name: "jitter", Type: "pure-token", Token: "JITTER", Summary: "with the Unix epoch, shifted by a hash of the key"},
 		}},
+		{Name: "zone", Token: "TZ", Optional: true, Summary: "IANA time zone of a calendar window, such as Europe/Paris; UTC where it is not given"},
+		{Name: "anchor", Type: "integer", Token: "ANCHOR", Optional: true, Summary: "day on which the windows of month begin, 1 to 31; a shorter month uses its last day"},
 	}
 }
 
@@ -49,7 +51,7 @@ func limitRefusals(name string) []Refusal {
 	)
 	return []Refusal{
 		{name + " k tokenbuket 10 1s", "ERR unknown algorithm 'tokenbuket', did you mean 'token_bucket'?"},
-		{name + " k magic 10 1s", "ERR unknown algorithm 'magic', it must be one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, sliding_counter"},
+		{name + " k magic 10 1s", "ERR unknown algorithm 'magic', it must be one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, sliding_counter, budget, concurrency"},
 		{name + " k gcra 0 1s", "ERR limit " + far + "'0'"},
 		{name + " k gcra 1e3 1s", "ERR limit " + units + "'1e3'"},
 		{name + " k gcra 9007199254740992 1s", "ERR limit " + far + "'9007199254740992'"},
@@ -64,7 +66,7 @@ func limitRefusals(name string) []Refusal {
 		{name + " k fixed_window 10 1s 1 BURST 5", "ERR BURST does not belong to fixed_window, it is an option of token_bucket, gcra and leaky_bucket"},
 		{name + " k gcra 10 1s 1 ALIGN FIRST", "ERR ALIGN does not belong to gcra, it is an option of fixed_window"},
 		{name + " k gcra 10 1s 1 BURS 5", "ERR unknown option 'BURS', did you mean 'BURST'?"},
-		{name + " k gcra 10 1s 1 NX", "ERR unknown option 'NX', the options are BURST and ALIGN; a cost is a whole number right after the window"},
+		{name + " k gcra 10 1s 1 NX", "ERR unknown option 'NX', the options are BURST, ALIGN, TZ, ANCHOR, IDEMPOTENT; a cost comes right after the window"},
 		{name + " k sliding_log 100001 1d", "ERR limit out of range: a sliding_log keeps at most 100000 units, got 100001; use sliding_counter for larger limits"},
 		{name + " k @pro", "NOPLAN no such plan 'pro'"},
 	}
@@ -88,9 +90,9 @@ var limitCommands = []*Command{
 		Details: "A denied call changes nothing. A cost above the limit (for buckets: the burst) can never pass.\n\n" + decisionDetails + "\n\n" +
 			"A key that was charged under other parameters is judged on what those leave as used now, against the limit of this call. " +
 			"Only a call that passes stores its parameters; so a limit takes effect at once when it is raised or lowered.",
-		Arity: -3, Flags: FlagWrite | FlagDenyOOM | FlagFast, Keys: Keys{1, 1, 1}, Args: limitArgs("units that the call spends, 1 where it is not given"),
+		Arity: -3, Flags: FlagWrite | FlagDenyOOM | FlagFast, Keys: Keys{1, 1, 1}, Args: append(limitArgs("units that the call spends, 1 where it is not given"), idempotentArg),
 		Reply: decisionReply,
-		parse: askAllow.one, write: writeDecision, repeats: true, kind: shard.Allow,
+		parse: askAllow.one, write: writeDecision, run: runAllowAgain, repeats: true, kind: shard.Allow,
 		Examples: []Example{
 			{"RL.ALLOW user:42 token_bucket 10 10s 8", decisionText(1, 10, 2, 0, 8000, 0)},
 			{"RL.ALLOW user:42 token_bucket 10 10s 5", decisionText(0, 10, 2, 3000, 8000, 0)},

@@ -25,6 +25,8 @@ type Core struct {
 	ledger ledger
 	ids    ids
 
+	reserved map[string]*reserved // by the name of the state
+
 	unverified int // operations since verify last walked over everything
 }
 
@@ -318,6 +320,7 @@ func (c *Core) reset(now uint64, op *Op) {
 	if i := c.find(op); i != 0 {
 		e := c.slab.at(i)
 		op.Found = e.expiry > now
+		c.endLife(op.Key)
 		c.forget(e)
 		c.remove(i, e)
 	}
@@ -341,6 +344,7 @@ func (c *Core) view(now uint64, e *entry) View {
 	if k.Limit.Logged() {
 		k.Log = c.logs.at(e.state.C)
 		v.Runs = k.Log.Len()
+		k.Log.Permits(now, func(p algorithms.Permit) { v.Permits = append(v.Permits, p) })
 	}
 	v.Used = algorithms.Used(&k, now)
 	return v
@@ -413,7 +417,9 @@ func (c *Core) Clear() {
 	was := *c
 	*c = *NewCore(was.wheel.now << tickBits)
 	c.stats, c.bounds, c.ledger = was.stats, was.bounds, was.ledger
+	c.ids, c.reserved = was.ids, was.reserved
 	c.cleared()
+	c.endLives()
 	// The copies point into the core that was thrown away.
 	c.index.entries, c.wheel.entries = &c.slab, &c.slab
 }

@@ -8,8 +8,8 @@ package shard
 //	└─────────┴────────┴──────────┴──────┴──────────┴────────┴──────────────────────┘
 //
 // where a text is its uvarint length and its bytes. A charge is the name of its
-// state (text), its limit as in a RecordKey, its units (uvarint), its mark (8 B LE)
-// and whether SPEND settles it (1 B).
+// state (text), its limit as in a RecordKey, its units (uvarint), its mark (8 B LE),
+// the life of its state (uvarint) and whether SPEND settles it (1 B).
 
 import (
 	"encoding/binary"
@@ -33,6 +33,7 @@ func appendID(dst []byte, id *ID, scratch *[]byte) []byte {
 		v = appendLimit(v, &ch.Limit)
 		v = binary.AppendUvarint(v, ch.Units)
 		v = binary.LittleEndian.AppendUint64(v, ch.Mark)
+		v = binary.AppendUvarint(v, ch.Life)
 		v = append(v, bit(ch.Spend))
 	}
 	*scratch = v
@@ -63,7 +64,7 @@ func parseID(name, value []byte) (*ID, error) {
 		if ch.Limit, err = c.parseLimit(); err != nil {
 			return nil, errRecord
 		}
-		ch.Units, ch.Mark, ch.Spend = c.uvarint(), c.fixed(), c.byte() == 1
+		ch.Units, ch.Mark, ch.Life, ch.Spend = c.uvarint(), c.fixed(), c.uvarint(), c.byte() == 1
 		id.Charged = append(id.Charged, ch)
 	}
 	if c.bad || len(c.rest) > 0 {

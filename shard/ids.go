@@ -44,6 +44,7 @@ type Charged struct {
 	Limit algorithms.Limit
 	Units uint64
 	Mark  uint64 // of the charge
+	Life  uint64 // of the state, see reserved.go
 	Spend bool   // counts money: SPEND settles it, and a plain COMMIT the amount
 }
 
@@ -147,9 +148,13 @@ func (h *Held) FindID(n int, name string) *ID { return h.core(n).ids.find(h.Now,
 // DueID returns an open id of shard n whose time has come, nil if there is none.
 func (h *Held) DueID(n int) *ID { return h.core(n).ids.due(h.Now) }
 
-// PutID stores an id on shard n, and owes it to the journal.
-func (h *Held) PutID(n int, id *ID) {
+// PutID stores an id on shard n, and owes it to the journal. What a new reservation
+// has charged is on shard key.
+func (h *Held) PutID(n, key int, id *ID) {
 	c := h.core(n)
+	for i := range id.Charged {
+		h.core(key).reserve(&id.Charged[i])
+	}
 	c.ids.put(id)
 	if c.ledger.on {
 		c.ledger.ids = append(c.ledger.ids, id)
@@ -159,14 +164,16 @@ func (h *Held) PutID(n int, id *ID) {
 
 // SettleID ends a reservation: for each charge, units shall count in the end. key
 // is the shard of its keys, n its own; both must be owned. It is remembered for
-// SettledNanos.
-func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) uint64) {
+// SettledNanos; what is returned may still be given its answer.
+func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) uint64) *ID {
 	for i := range id.Charged {
 		h.core(key).settle(h.Now, &id.Charged[i], units(i), id.Name)
+		h.core(key).unreserve(&id.Charged[i])
 	}
 	settled := *id
 	settled.Outcome, settled.Deadline, settled.Charged = outcome, h.Now+SettledNanos, nil
-	h.PutID(n, &settled)
+	h.PutID(n, key, &settled)
+	return &settled
 }
 
 // settle makes units of a charge count in the end. A permit ends.
@@ -181,7 +188,7 @@ func (c *Core) settle(now uint64, charged *Charged, units uint64, permit string)
 	switch {
 	case charged.Limit.Algorithm == algorithms.Concurrency:
 		c.release(now, i, permit)
-	case units < charged.Units && c.stored.Limit != nil:
+	case units < charged.Units && c.stored.Limit != nil && c.lives(charged):
 		c.giveBack(now, i, charged.Mark, charged.Units-units)
 	case units > charged.Units:
 		op.Call.Cost = units - charged.Units

@@ -42,13 +42,13 @@ func (r *Restoration) Do(record persistence.Record) error {
 	}
 	switch record.Kind {
 	case RecordKey:
-		s := r.set.shards[Route(r.tagHash(record.Key), len(r.set.shards))]
-		return s.core.Restore(r.now, record.Key, record.Value)
+		return r.core(record.Key).Restore(r.now, record.Key, record.Value)
 	case RecordClear:
 		return r.clear(record.Value)
 	case RecordID:
-		s := r.set.shards[Route(r.tagHash(record.Key), len(r.set.shards))]
-		return s.core.restoreID(record.Key, record.Value)
+		return r.restoreID(r.core(record.Key), record.Key, record.Value)
+	case RecordLife:
+		return r.core(record.Key).restoreLife(record.Key, record.Value)
 	}
 	return fmt.Errorf("a record of the unknown kind %d", record.Kind)
 }

@@ -64,6 +64,9 @@ type Op struct {
 // Refused says that nothing was decided.
 func (op *Op) Refused() bool { return op.Full || op.WrongType || op.TooDeep }
 
+// Shard is the number of the shard that the key lives on.
+func (op *Op) Shard() int { return int(op.shard) }
+
 // passes says that the operation does not stand in the way of those that it is
 // joined with.
 func (op *Op) passes() bool { return op.Shadow || op.Decision.Allowed && !op.Refused() }
@@ -77,6 +80,7 @@ type View struct {
 	Now     uint64
 	FreshAt uint64
 	Runs    int // of a sliding log
+	Permits []algorithms.Permit
 }
 
 // Remaining is how many units would still pass, under the stored limit.

@@ -59,15 +59,30 @@ func (c *Core) removeIf(f func(key []byte) bool) {
 
 // restoreID assigns what an id stands for. One whose time came meanwhile is settled
 // as soon as anything is.
-func (c *Core) restoreID(name, value []byte) error {
+func (r *Restoration) restoreID(home *Core, name, value []byte) error {
+	if was := home.ids.byName[string(name)]; was != nil {
+		for i := range was.Charged {
+			r.core(was.Charged[i].Key).unreserve(&was.Charged[i])
+		}
+		home.ids.drop(string(name))
+	}
 	if len(value) == 0 {
-		c.ids.drop(string(name))
 		return nil
 	}
 	id, err := parseID(name, value)
 	if err != nil {
 		return err
 	}
-	c.ids.put(id)
+	for i := range id.Charged {
+		life := id.Charged[i].Life
+		r.core(id.Charged[i].Key).reserve(&id.Charged[i])
+		id.Charged[i].Life = life
+	}
+	home.ids.put(id)
 	return nil
+}
+
+// core is the core that a key lives on.
+func (r *Restoration) core(key []byte) *Core {
+	return r.set.shards[Route(r.tagHash(key), len(r.set.shards))].core
 }

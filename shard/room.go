@@ -134,6 +134,7 @@ func (c *Core) evictFor(now uint64, n int) {
 		return
 	}
 	c.stats.Evicted++
+	c.endLife(c.keys.get(e.key))
 	c.forget(e)
 	c.remove(best, e)
 }

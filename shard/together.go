@@ -17,6 +17,9 @@ func together(now uint64, ops []Op, of func(*Op) *Core) {
 		all = all && ops[i].passes()
 	}
 	if ops[0].Kind != Allow {
+		for i := range ops {
+			ops[i].Unsaved = all && ops[i].Kind == Try
+		}
 		return
 	}
 	for i := range ops {
@@ -106,6 +109,7 @@ func (c *Core) rewrite(i slot, fresh bool, logBytes int) {
 	e := c.slab.at(i)
 	c.logs.bytes += c.loadedBytes() - logBytes
 	if fresh {
+		c.endLife(c.keys.get(e.key))
 		c.forget(e)
 		c.remove(i, e)
 		return

@@ -7,6 +7,7 @@ package shard
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -136,7 +137,7 @@ func sameView(got, want View) error {
 	if got.Limit.Algorithm == algorithms.SlidingLog {
 		got.State.C, want.State.C = 0, 0
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		return fmt.Errorf("view\ngot  %+v\nwant %+v", got, want)
 	}
 	return nil

@@ -1,0 +1,348 @@
+package server
+
+// Ids: calls that may be repeated, and reservations that are settled later. Both
+// remember their question and their answer under a server-wide id; a reservation
+// also remembers what it charged. Whoever uses an id owns its shard and its keys'
+// shards meanwhile (shard.Hold), so these commands are done alone, after everything
+// before them in the pipeline.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/redcon"
+
+	"sluice/algorithms"
+	"sluice/shard"
+)
+
+// idTTLDefault is how long an id is remembered, and a reservation open, unless said
+// otherwise: 60 s.
+const idTTLDefault = 60_000 * nanosPerMilli
+
+// errAlone is what parse returns for a request that must be done alone, by the
+// command's run.
+var errAlone = errors.New("this request is done alone")
+
+// remembering is what a request says about its id.
+type remembering struct {
+	name   string // "": the server makes one, or there is none
+	ttl    uint64 // nanoseconds
+	cancel bool   // when the time comes, cancel instead of commit
+}
+
+// parseID reads an id.
+func parseID(text []byte) (string, error) {
+	if len(text) == 0 || len(text) > shard.IDBytesMax || text[0] == '@' {
+		return "", fmt.Errorf("ERR id must have 1 to %d bytes and not begin with '@', got '%s'", shard.IDBytesMax, show(text))
+	}
+	return string(text), nil
+}
+
+// idempotent are the options IDEMPOTENT id [TTL d].
+func (r *remembering) idempotent() options {
+	return options{words: []string{"IDEMPOTENT"}, parse: func(_ string, rest [][]byte) (took int, err error) {
+		if r.name, err = parseID(rest[1]); err != nil {
+			return 0, err
+		}
+		if len(rest) < 3 || !strings.EqualFold(string(rest[2]), "TTL") {
+			return 2, nil
+		}
+		if len(rest) < 4 {
+			return 0, errors.New("ERR TTL wants a value after it")
+		}
+		return 4, r.parseTTL(rest[3])
+	}}
+}
+
+func (r *remembering) parseTTL(text []byte) (err error) {
+	if r.ttl, err = algorithms.ParseDuration("TTL", text, algorithms.WindowMaxNanos); err != nil {
+		return fmt.Errorf("ERR %w", err)
+	}
+	return nil
+}
+
+// reservation are the options TTL d, ID id and ONEXPIRE COMMIT|CANCEL.
+func (r *remembering) reservation() options {
+	return options{words: []string{"TTL", "ID", "ONEXPIRE"}, parse: func(word string, rest [][]byte) (took int, err error) {
+		switch word {
+		case "TTL":
+			return 2, r.parseTTL(rest[1])
+		case "ID":
+			r.name, err = parseID(rest[1])
+			return 2, err
+		}
+		switch strings.ToUpper(string(rest[1])) {
+		case "COMMIT":
+			r.cancel = false
+		case "CANCEL":
+			r.cancel = true
+		default:
+			return 0, fmt.Errorf("ERR ONEXPIRE must be COMMIT or CANCEL, got '%s'", show(rest[1]))
+		}
+		return 2, nil
+	}}
+}
+
+// question is what an id was asked for: the command's words without its options
+// about the id. Two questions are the same when their hashes are.
+func questionOf(words ...[]byte) []byte {
+	h := sha256.New()
+	for _, w := range words {
+		fmt.Fprintf(h, "%d:", len(w))
+		h.Write(w)
+	}
+	return h.Sum(nil)
+}
+
+// home is the shard that an id lives on.
+func (s *Server) home(id string) int { return shard.Route(TagHash([]byte(id)), s.shards.Len()) }
+
+// makeID makes an id that lives on the given shard, so that it costs no other.
+func (s *Server) makeID(on int) string {
+	for {
+		if id := fmt.Sprintf("%016x", s.roll()); s.home(id) == on {
+			return id
+		}
+	}
+}
+
+// remember does the operations of the session's batch, unless the id has been used:
+// then the first answer is given again. write makes the answer out of the
+// operations, which follow one another in the batch and are all or nothing.
+func (s *session) remember(out []byte, r remembering, key, question []byte, reserve bool, write func(id string) []byte) ([]byte, error) {
+	ops := s.batch.Ops
+	if r.ttl == 0 {
+		r.ttl = idTTLDefault
+	}
+	if r.name == "" {
+		r.name = s.server.makeID(ops[0].Shard())
+	}
+	home := s.server.home(r.name)
+	var answer []byte
+	var conflict error
+	err := s.server.shards.Hold(append(s.batch.Shards(nil), home), func(h *shard.Held) {
+		if known := h.FindID(home, r.name); known != nil {
+			if !bytes.Equal(known.Key, key) || !bytes.Equal(known.Question, question) {
+				conflict = fmt.Errorf("ERR id '%s' was used for another call", show([]byte(r.name)))
+			}
+			answer = known.Answer
+			return
+		}
+		for i := range ops {
+			if ops[i].Call.Limit.Algorithm == algorithms.Concurrency {
+				ops[i].ID = r.name
+			}
+		}
+		h.Do(s.batch)
+		answer = write(r.name)
+		if passed(ops) {
+			h.PutID(home, ops[0].Shard(), newID(r, h.Now, key, question, answer, ops, reserve))
+		}
+	})
+	s.batch.Clear()
+	s.limits = s.limits[:0]
+	if err != nil {
+		return nil, errUnsaved(err)
+	}
+	if conflict != nil {
+		return nil, conflict
+	}
+	return append(out, answer...), nil
+}
+
+// passed says whether operations that belong together were charged.
+func passed(ops []shard.Op) bool {
+	for i := range ops {
+		if op := &ops[i]; !op.Shadow && (!op.Decision.Allowed || op.Refused()) {
+			return false
+		}
+	}
+	return true
+}
+
+func newID(r remembering, now uint64, key, question, answer []byte, ops []shard.Op, reserve bool) *shard.ID {
+	id := &shard.ID{
+		Name: r.name, Key: bytes.Clone(key), Question: question, Answer: answer,
+		Cancel: r.cancel, Deadline: now + r.ttl,
+	}
+	if !reserve {
+		return id
+	}
+	id.Outcome = shard.Open
+	for i := range ops {
+		op := &ops[i]
+		if !op.Decision.Allowed || op.Refused() {
+			continue
+		}
+		id.Charged = append(id.Charged, shard.Charged{
+			Key: bytes.Clone(op.Key), Limit: *op.Call.Limit, Units: op.Call.Cost, Mark: op.Mark,
+			Spend: op.Call.Limit.Kind() == algorithms.Money,
+		})
+	}
+	return id
+}
+
+// runReserve is RL.RESERVE.
+func runReserve(s *session, out []byte, args [][]byte) ([]byte, error) {
+	var r remembering
+	rest := args[2:]
+	if err := checkKey(args[1]); err != nil {
+		return nil, err
+	}
+	if isPlan(rest[0]) {
+		return nil, noPlan(rest[0])
+	}
+	if len(rest) < 4 {
+		return nil, byCommand["RL.RESERVE"].arityError()
+	}
+	spec, err := parseSpec(rest)
+	if err != nil {
+		return nil, err
+	}
+	if err := notPermits(spec.Algorithm); err != nil {
+		return nil, err
+	}
+	n, err := amount("amount", rest[3], spec.Algorithm, 1)
+	if err != nil {
+		return nil, fmt.Errorf("ERR %w", err)
+	}
+	if err := parseOptions(&spec, rest[4:], r.reservation()); err != nil {
+		return nil, err
+	}
+	if err := s.ask(shard.Allow, args[1], spec, n); err != nil {
+		return nil, err
+	}
+	op := &s.batch.Ops[0]
+	return s.remember(out, r, args[1], questionOf(args[0], args[1], rest[3]), true, func(id string) []byte {
+		if op.Refused() {
+			return s.appendOutcome(nil, op)
+		}
+		answer := appendDecisionOf(nil, op)
+		answer[1]++ // seven elements: the id is the last
+		if !op.Decision.Allowed {
+			return appendNil(answer, s.proto)
+		}
+		return redcon.AppendBulkString(answer, id)
+	})
+}
+
+// runCommit is RL.COMMIT id actual.
+func runCommit(s *session, out []byte, args [][]byte) ([]byte, error) {
+	return s.settle(out, string(args[1]), shard.Committed, args[2])
+}
+
+// runCancel is RL.CANCEL id.
+func runCancel(s *session, out []byte, args [][]byte) ([]byte, error) {
+	return s.settle(out, string(args[1]), shard.Cancelled, nil)
+}
+
+// settle ends a reservation. One that has been settled answers as it did then.
+func (s *session) settle(out []byte, name string, outcome shard.Outcome, actual []byte) ([]byte, error) {
+	home := s.server.home(name)
+	var key []byte
+	s.server.shards.Hold([]int{home}, func(h *shard.Held) {
+		if id := h.FindID(home, name); id != nil {
+			key = bytes.Clone(id.Key)
+		}
+	})
+	unknown := fmt.Errorf("ERR no reservation '%s': it was never made, was denied, or was settled more than 60 s ago", show([]byte(name)))
+	if key == nil {
+		return nil, unknown
+	}
+	at := shard.Route(TagHash(key), s.server.shards.Len())
+	var answer []byte
+	var wrong error
+	err := s.server.shards.Hold([]int{at, home}, func(h *shard.Held) {
+		id := h.FindID(home, name)
+		switch {
+		case id == nil || id.Outcome == shard.Answered:
+			wrong = unknown
+		case id.Outcome != shard.Open:
+			answer = id.Answer
+		case id.Deadline <= h.Now:
+			answer, wrong = s.server.settleNow(h, home, at, id, expiry(id), nil)
+		default:
+			answer, wrong = s.server.settleNow(h, home, at, id, outcome, actual)
+		}
+	})
+	if err != nil {
+		return nil, errUnsaved(err)
+	}
+	if wrong != nil {
+		return nil, wrong
+	}
+	return append(out, answer...), nil
+}
+
+// settleNow settles an open reservation, whose shards are owned, and returns the
+// answer: what a peek with cost 0 says afterwards. Without actual it is committed as
+// reserved.
+func (s *Server) settleNow(h *shard.Held, home, at int, id *shard.ID, outcome shard.Outcome, actual []byte) ([]byte, error) {
+	units := make([]uint64, len(id.Charged))
+	for i := range id.Charged {
+		ch := &id.Charged[i]
+		switch {
+		case outcome == shard.Cancelled:
+		case actual == nil:
+			units[i] = ch.Units
+		default:
+			n, err := amount("actual", actual, ch.Limit.Algorithm, 0)
+			if err != nil {
+				return nil, fmt.Errorf("ERR %w", err)
+			}
+			units[i] = n
+		}
+	}
+	settled := h.SettleID(home, at, id, outcome, func(i int) uint64 { return units[i] })
+	b := shard.NewBatch(s.shards.Len())
+	for i := range id.Charged {
+		op := addTo(b, id.Charged[i].Key)
+		op.Kind, op.Call.Limit = shard.Peek, &id.Charged[i].Limit
+	}
+	h.Do(b)
+	settled.Answer = appendDecisionOf(nil, &b.Ops[0])
+	return settled.Answer, nil
+}
+
+// SettleDue settles the reservations whose time has come, as each of them said.
+func (s *Server) SettleDue() {
+	for n := range s.shards.Len() {
+		for more := true; more; {
+			more = s.settleOneDue(n)
+		}
+	}
+}
+
+// settleOneDue settles one reservation of shard n whose time has come, if there is
+// one.
+func (s *Server) settleOneDue(n int) bool {
+	var name string
+	var key []byte
+	s.shards.Hold([]int{n}, func(h *shard.Held) {
+		if id := h.DueID(n); id != nil {
+			name, key = id.Name, bytes.Clone(id.Key)
+		}
+	})
+	if name == "" {
+		return false
+	}
+	at := shard.Route(TagHash(key), s.shards.Len())
+	s.shards.Hold([]int{at, n}, func(h *shard.Held) {
+		if id := h.DueID(n); id != nil && id.Name == name {
+			s.settleNow(h, n, at, id, expiry(id), nil)
+		}
+	})
+	return true
+}
+
+// expiry is how a reservation is settled when its time comes.
+func expiry(id *shard.ID) shard.Outcome {
+	if id.Cancel {
+		return shard.Cancelled
+	}
+	return shard.Committed
+}

@@ -1,0 +1,183 @@
+package server
+
+// RL.ALLOWALL: several limits, all charged or none, wherever their keys live. The
+// groups become operations that are joined in the batch; nothing else is special
+// about them.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/redcon"
+
+	"sluice/algorithms"
+	"sluice/shard"
+)
+
+// JoinedGroupsMax is how many groups RL.ALLOWALL takes.
+const JoinedGroupsMax = 64
+
+// parseTogether parses RL.ALLOWALL.
+func parseTogether(s *session, args [][]byte) error {
+	r, err := s.parseJoined(args)
+	if err == nil && r.name != "" {
+		return errAlone
+	}
+	return err
+}
+
+// parseJoined adds the groups to the batch, joined, and reads the options.
+func (s *session) parseJoined(args [][]byte) (r remembering, err error) {
+	rest := args[1:]
+	first := len(s.batch.Ops)
+	for group := 1; len(rest) > 0 && beginsGroup(rest); group++ {
+		if group > JoinedGroupsMax {
+			return r, fmt.Errorf("ERR at most %d groups in one RL.ALLOWALL", JoinedGroupsMax)
+		}
+		size := groupSize(rest)
+		if len(rest) < size {
+			return r, fmt.Errorf("ERR group %d is short: a group is key algorithm limit window cost, or key @plan cost", group)
+		}
+		if err := parseGroup(s, rest[:size], true); err != nil {
+			return r, inGroup(group, err)
+		}
+		rest = rest[size:]
+	}
+	ops := s.batch.Ops[first:]
+	if len(ops) == 0 {
+		return r, errors.New("ERR RL.ALLOWALL wants at least one group: key algorithm limit window cost, or key @plan cost")
+	}
+	if err := distinct(ops); err != nil {
+		return r, err
+	}
+	permit, err := r.joined(rest)
+	if err != nil {
+		return r, err
+	}
+	s.namePermits(ops, permit)
+	s.batch.Join(len(ops))
+	return r, nil
+}
+
+// beginsGroup says whether a group begins here, and not the options.
+func beginsGroup(rest [][]byte) bool {
+	if len(rest) < 2 {
+		return !isJoinedOption(rest[0])
+	}
+	if isPlan(rest[1]) {
+		return true
+	}
+	_, ok := algorithms.Lookup(rest[1])
+	return ok || !isJoinedOption(rest[0])
+}
+
+func isJoinedOption(word []byte) bool {
+	return strings.EqualFold(string(word), "ID") || strings.EqualFold(string(word), "IDEMPOTENT")
+}
+
+// distinct refuses two operations on one state: what the first leaves would not be
+// what the second was judged on.
+func distinct(ops []shard.Op) error {
+	for i := range ops {
+		for j := range ops[:i] {
+			if bytes.Equal(ops[i].Key, ops[j].Key) {
+				return fmt.Errorf("ERR groups %d and %d name the same key '%s'", j+1, i+1, show(ops[i].Key))
+			}
+		}
+	}
+	return nil
+}
+
+// joined reads ID id and IDEMPOTENT id [TTL d].
+func (r *remembering) joined(rest [][]byte) (permit string, err error) {
+	again := r.idempotent()
+	var spec algorithms.Spec
+	err = parseOptions(&spec, rest, options{words: append(slices.Clone(again.words), "ID"), parse: func(word string, rest [][]byte) (took int, err error) {
+		if word == "ID" {
+			permit, err = parseID(rest[1])
+			return 2, err
+		}
+		return again.parse(word, rest)
+	}})
+	if err == nil && spec != (algorithms.Spec{}) {
+		err = errors.New("ERR the groups of RL.ALLOWALL take no options")
+	}
+	return permit, err
+}
+
+// namePermits gives the operations that take permits an id.
+func (s *session) namePermits(ops []shard.Op, id string) {
+	for i := range ops {
+		if op := &ops[i]; op.Call.Limit.Algorithm == algorithms.Concurrency {
+			if id == "" {
+				id = s.server.makeID(op.Shard())
+			}
+			op.ID = id
+		}
+	}
+}
+
+// writeTogether is the reply of RL.ALLOWALL, flat: allowed, retry_after_ms, a
+// decision for each group and, where permits were taken, their id.
+func writeTogether(s *session, out []byte, ops []shard.Op) []byte {
+	allowed, retry, permit := int64(1), int64(0), ""
+	for i := range ops {
+		op := &ops[i]
+		if op.Refused() || op.Unsaved {
+			return s.appendOutcome(out, op)
+		}
+		if op.ID != "" {
+			permit = op.ID
+		}
+		if !op.Decision.Allowed {
+			allowed = 0
+			if op.Decision.RetryAfter == algorithms.Never || retry == algorithms.Never {
+				retry = algorithms.Never
+			} else {
+				retry = max(retry, op.Decision.RetryAfter)
+			}
+		}
+	}
+	n := 2 + len(ops)
+	if permit != "" {
+		n++
+	}
+	out = redcon.AppendArray(out, n)
+	out = redcon.AppendInt(redcon.AppendInt(out, allowed), retry)
+	for i := range ops {
+		out = appendDecisionOf(out, &ops[i])
+	}
+	switch {
+	case permit == "":
+	case allowed == 0:
+		out = appendNil(out, s.proto)
+	default:
+		out = redcon.AppendBulkString(out, permit)
+	}
+	return out
+}
+
+// runTogether is RL.ALLOWALL with IDEMPOTENT.
+func runTogether(s *session, out []byte, args [][]byte) ([]byte, error) {
+	r, err := s.parseJoined(args)
+	if err != nil {
+		return nil, err
+	}
+	ops := s.batch.Ops
+	return s.remember(out, r, ops[0].Key, questionOf(withoutTail(args, r)...), false, func(string) []byte {
+		return writeTogether(s, nil, ops)
+	})
+}
+
+// withoutTail leaves the options about the id out of a request.
+func withoutTail(args [][]byte, r remembering) [][]byte {
+	for i := len(args) - 1; i > 0; i-- {
+		if strings.EqualFold(string(args[i-1]), "IDEMPOTENT") && string(args[i]) == r.name {
+			return args[:i-1]
+		}
+	}
+	return args
+}
