@@ -182,7 +182,7 @@ func (r *reader) addresses(n *node) (a Addresses) {
 			r.fail(f.value.at, "trusted_proxies may list at most %d networks, got %d", TrustedProxiesMax, len(f.value.items))
 		}
 		for i, item := range f.value.items {
-			r.in(step{index: i}, func() {
+			r.in(step{item: i + 1}, func() {
 				network, err := parseNetwork(r.text(item, "a trusted proxy must be an IP address or network"))
 				if err != nil {
 					r.fail(item.at, "%s", err)

@@ -37,9 +37,9 @@ func manyPlans(n int) []byte {
 	return []byte(b.String())
 }
 
-func manyBook(tb testing.TB) *Book {
+func manyBook(tb testing.TB, n int) *Book {
 	tb.Helper()
-	file, err := ParseFile("many.yaml", manyPlans(many))
+	file, err := ParseFile("many.yaml", manyPlans(n))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func BenchmarkPlanFor(b *testing.B) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	book := manyBook(b)
+	book := manyBook(b, many)
 	for _, r := range []struct{ name, method, host, path string }{
 		{"literal", "GET", "", "/api/v3/s1242/items/"},
 		{"wildcard", "POST", "", "/api/v3/s8424/12345"},
@@ -117,7 +117,7 @@ func BenchmarkMatch(b *testing.B) {
 }
 
 func BenchmarkKey(b *testing.B) {
-	book := manyBook(b)
+	book := manyBook(b, many)
 	r := book.Rule([]byte("r0"))
 	for _, id := range []Identity{{User: []byte("4242")}, {IP: []byte("2001:db8::1, 192.0.2.1")}} {
 		b.Run(string(id.User), func(b *testing.B) {
@@ -140,7 +140,7 @@ func BenchmarkBook(b *testing.B) {
 			}
 		}
 	})
-	book := manyBook(b)
+	book := manyBook(b, many)
 	b.Run("build", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

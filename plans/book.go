@@ -143,26 +143,30 @@ func (b *Book) checkKinds() *Error {
 // kindError says which plans disagree on a limit: the first by name, and the first
 // that differs from it.
 func (b *Book) kindError(limit string) *Error {
-	var first *Limit
-	firstPlan := ""
+	var first, differs *Plan
 	for _, name := range b.PlanNames() {
 		p := b.plans[name]
-		i := slices.IndexFunc(p.Limits, func(l Limit) bool { return l.Name == limit })
+		l := p.limit(limit)
 		switch {
-		case i < 0:
+		case l == nil || differs != nil:
 		case first == nil:
-			first, firstPlan = &p.Limits[i], name
-		case first.Kind() != p.Limits[i].Kind():
-			l := &p.Limits[i]
-			path := []step{{name: "plans"}, {name: name}, {name: "limits"}, {name: limit}}
-			if p.src.file == "" {
-				path = path[2:]
-			}
-			return p.src.errorAt(l.at, fieldPath(path...), fmt.Sprintf("limit '%s' counts %s in plan '%s' and %s in plan '%s': a key keeps its state from plan to plan under the limit's name, so a name must mean one kind of limit",
-				limit, kindName(l.Kind()), name, kindName(first.Kind()), firstPlan))
+			first = p
+		case first.limit(limit).Kind() != l.Kind():
+			differs = p
 		}
 	}
-	return nil
+	return differs.kindError(limit, first)
+}
+
+// kindError says that a limit of the plan is of another kind than in another plan.
+func (p *Plan) kindError(limit string, other *Plan) *Error {
+	l := p.limit(limit)
+	path := []step{{name: "plans"}, {name: p.Name}, {name: "limits"}, {name: limit}}
+	if p.src.file == "" {
+		path = path[2:]
+	}
+	return p.src.errorAt(l.at, fieldPath(path...), fmt.Sprintf("limit '%s' counts %s in plan '%s' and %s in plan '%s': a key keeps its state from plan to plan under the limit's name, so a name must mean one kind of limit",
+		limit, kindName(l.Kind()), p.Name, kindName(other.limit(limit).Kind()), other.Name))
 }
 
 // count makes the versions. Sums do not depend on an order.

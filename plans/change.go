@@ -47,17 +47,20 @@ func (b *Book) replaced(set map[string]*Plan, name string, p *Plan) (*Book, erro
 
 // checkKindsOf is checkKinds for one plan, all others being right.
 func (b *Book) checkKindsOf(p *Plan) *Error {
-	for _, other := range b.plans {
-		for i := range other.Limits {
-			l := &other.Limits[i]
-			for j := range p.Limits {
-				if own := &p.Limits[j]; own.Name == l.Name && own.Kind() != l.Kind() {
-					return b.kindError(l.Name)
-				}
+	var other *Plan
+	limit := ""
+	for _, q := range b.plans {
+		for i := range p.Limits {
+			l := &p.Limits[i]
+			if own := q.limit(l.Name); own != nil && own.Kind() != l.Kind() && (other == nil || q.Name < other.Name) {
+				other, limit = q, l.Name
 			}
 		}
 	}
-	return nil
+	if other == nil {
+		return nil
+	}
+	return p.kindError(limit, other)
 }
 
 // WithRule is the book with a rule set by command.

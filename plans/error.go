@@ -54,9 +54,20 @@ type source struct {
 	text string
 }
 
-// A place is a position in a source: the number of a character, from 1 as the
-// scanner counts them; 0 is nowhere.
-type place int
+// A place is a position in a source, as the scanner has it: line and column from 1,
+// the latter in characters, and the number of the character in the text. Of the
+// last two neither is always right: the column forgets a tab that begins a line, the
+// number forgets comments. So the place says which character it means, and find
+// takes the one of the two where that stands. The zero place is nowhere.
+type place struct {
+	line, column, offset int32
+	first                byte // what stands there; 0: not known
+}
+
+// before says whether a place comes before another.
+func (p place) before(q place) bool {
+	return p.line < q.line || p.line == q.line && p.column < q.column
+}
 
 // errorAt makes the error for a place in the source; a nil source has no places.
 func (s *source) errorAt(at place, field, message string) *Error {
@@ -64,35 +75,37 @@ func (s *source) errorAt(at place, field, message string) *Error {
 		return &Error{Field: field, Message: message}
 	}
 	e := &Error{File: s.file, Field: field, Message: message}
-	if at < 1 {
+	if at.line < 1 {
 		return e
 	}
-	line, column, text := s.find(at)
-	e.Line, e.Column = line, column
-	e.Snippet = snippet(line, column, text)
+	column, text := s.find(at)
+	e.Line, e.Column = int(at.line), column
+	e.Snippet = snippet(e.Line, column, text)
 	return e
 }
 
-// find returns line and column of a place, and the line. A place behind the end
-// is the end.
-func (s *source) find(at place) (line, column int, text string) {
-	line, column = 1, 1
-	start, end := 0, len(s.text)
-	n := place(1)
-	for i, c := range s.text {
-		if n >= at {
+// find returns the column of a place and the line it is in.
+func (s *source) find(at place) (column int, line string) {
+	rest, before := s.text, 0 // characters before the line
+	for n := int32(1); n < at.line; n++ {
+		i := strings.IndexByte(rest, '\n')
+		if i < 0 {
 			break
 		}
-		n++
-		column++
-		if c == '\n' {
-			line, column, start = line+1, 1, i+1
-		}
+		before += utf8.RuneCountInString(rest[:i+1])
+		rest = rest[i+1:]
 	}
-	if i := strings.IndexByte(s.text[start:], '\n'); i >= 0 {
-		end = start + i
+	line, _, _ = strings.Cut(rest, "\n")
+	characters := []rune(strings.TrimSuffix(line, "\r"))
+	stands := func(column int) bool {
+		return column >= 1 && column <= len(characters) && characters[column-1] == rune(at.first)
 	}
-	return line, column, strings.TrimSuffix(s.text[start:end], "\r")
+	column = int(at.column)
+	byOffset := int(at.offset) - before
+	if at.first != 0 && stands(byOffset) && (!stands(column) || strings.Contains(line, "\t")) {
+		column = byOffset
+	}
+	return column, string(characters)
 }
 
 // Long lines, such as JSON on a single one, are cut around the column.
@@ -110,7 +123,7 @@ func snippet(line, column int, text string) string {
 		}
 		shown = append(shown, c)
 	}
-	at := min(column-1, len(shown))
+	at := min(max(column-1, 0), len(shown))
 	before, after := shown[:at], shown[at:]
 	long := len(shown) > snippetMax
 	if long && len(before) > snippetBeforeMax {

@@ -123,11 +123,10 @@ func (r *reader) fileRules(n *node) []*Rule {
 		if r.err != nil {
 			return nil
 		}
-		r.in(step{index: i}, func() {
+		r.in(step{item: i + 1}, func() {
 			rule := r.rule(item, "")
 			if first := named[rule.Name]; first != nil && r.err == nil {
-				line, _, _ := r.src.find(first.at.name)
-				r.fail(rule.at.name, "rule '%s' is there twice, first in line %d", rule.Name, line)
+				r.fail(rule.at.name, "rule '%s' is there twice, first in line %d", rule.Name, first.at.name.line)
 			}
 			named[rule.Name] = rule
 			rules = append(rules, rule)
@@ -150,7 +149,7 @@ func (r *reader) settings(n *node, before string, to []Setting) []Setting {
 		case list:
 			s.List = true
 			for i, item := range p.value.items {
-				r.in(step{index: i}, func() {
+				r.in(step{item: i + 1}, func() {
 					s.Values = append(s.Values, r.text(item, fmt.Sprintf("%s must be a list of words", p.name)))
 				})
 			}

@@ -63,6 +63,16 @@ func (p *Plan) For(key []byte) []Limit {
 	return p.Limits
 }
 
+// limit returns the plan's own limit of a name, nil if it has none.
+func (p *Plan) limit(name string) *Limit {
+	for i := range p.Limits {
+		if p.Limits[i].Name == name {
+			return &p.Limits[i]
+		}
+	}
+	return nil
+}
+
 // Cost is what a call costs by its endpoint: 1 where the endpoint has no price.
 func (p *Plan) Cost(endpoint []byte) uint64 {
 	if cost, ok := p.costs[string(endpoint)]; ok {

@@ -14,11 +14,16 @@ type Parser struct {
 	// LogLimitMax is the largest limit of a sliding_log; 0:
 	// algorithms.LogLimitMaxDefault.
 	LogLimitMax uint64
+
+	visits int // how many fields a text may come to; 0: visitsMax
 }
 
 // reader starts a walk.
 func (p Parser) reader(src *source) *reader {
-	r := &reader{src: src, logLimitMax: p.LogLimitMax}
+	r := &reader{src: src, logLimitMax: p.LogLimitMax, visitsLeft: p.visits}
+	if r.visitsLeft == 0 {
+		r.visitsLeft = visitsMax
+	}
 	if r.logLimitMax == 0 {
 		r.logLimitMax = algorithms.LogLimitMaxDefault
 	}
@@ -36,7 +41,7 @@ func (p Parser) ParsePlan(name string, text []byte) (*Plan, error) {
 		return nil, err
 	}
 	r := p.reader(src)
-	if r.name(0, "a plan's name", name); r.err != nil {
+	if r.name(place{}, "a plan's name", name); r.err != nil {
 		return nil, r.err
 	}
 	plan := r.plan(n, name)
@@ -91,10 +96,10 @@ func (r *reader) planFields(n *node, p *Plan) {
 		r.fields(limits, "limits", nil, func(f pair) { p.Limits = append(p.Limits, r.limit(f)) })
 	})
 	slices.SortFunc(p.Limits, func(a, b Limit) int { return strings.Compare(a.Name, b.Name) })
-	if costs != nil {
+	if costs != nil && costs.shape != empty {
 		r.in(step{name: "costs"}, func() { r.costs(costs, p) })
 	}
-	if exceptions != nil {
+	if exceptions != nil && exceptions.shape != empty {
 		r.in(step{name: "overrides"}, func() { r.overrides(exceptions, p) })
 	}
 }

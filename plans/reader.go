@@ -24,7 +24,7 @@ type reader struct {
 	src         *source
 	logLimitMax uint64
 	path        []step
-	visits      int
+	visitsLeft  int
 	err         *Error
 }
 
@@ -35,11 +35,10 @@ func (r *reader) fail(at place, format string, args ...any) {
 	}
 }
 
-// step leads from a value to one inside it: by name, or by number if the name is
-// empty.
+// step leads from a value to one inside it: by name, or by number.
 type step struct {
-	name  string
-	index int
+	name string
+	item int // from 1; 0: by name
 }
 
 // field is the path to where the reader stands: plans.pro.limits,
@@ -50,8 +49,8 @@ func fieldPath(path ...step) string {
 	var b strings.Builder
 	for _, s := range path {
 		switch {
-		case s.name == "":
-			fmt.Fprintf(&b, "[%d]", s.index)
+		case s.item > 0:
+			fmt.Fprintf(&b, "[%d]", s.item-1)
 		case isName(s.name) && !strings.Contains(s.name, "."):
 			if b.Len() > 0 {
 				b.WriteByte('.')
@@ -83,15 +82,14 @@ func (r *reader) fields(n *node, what string, known []string, read func(p pair))
 	}
 	seen := make(map[string]place, len(n.pairs))
 	for _, p := range n.pairs {
-		if r.visits++; r.visits > visitsMax {
-			r.fail(p.at, "the text is too long: with its aliases it comes to more than %d fields", visitsMax)
+		if r.visitsLeft--; r.visitsLeft < 0 {
+			r.fail(p.at, "the text is too long: with its aliases it has too many fields")
 		}
 		if known != nil && !contains(known, p.name) {
 			r.unknown(p.at, "field", p.name, known)
 		}
 		if first, twice := seen[p.name]; twice {
-			line, _, _ := r.src.find(first)
-			r.fail(p.at, "'%s' is given twice, first in line %d", show(p.name), line)
+			r.fail(p.at, "'%s' is given twice, first in line %d", show(p.name), first.line)
 		}
 		if r.err != nil {
 			return

@@ -106,7 +106,7 @@ func (p Parser) ParseRule(name string, text []byte) (*Rule, error) {
 		return nil, err
 	}
 	r := p.reader(src)
-	if r.name(0, "a rule's name", name); r.err != nil {
+	if r.name(place{}, "a rule's name", name); r.err != nil {
 		return nil, r.err
 	}
 	rule := r.rule(n, name)
@@ -189,7 +189,7 @@ func (r *reader) scopes(n *node) (scopes []string) {
 		r.fail(n.at, "per must list 1 to %d scopes, got %d", ScopesMax, len(n.items))
 	}
 	for i, item := range n.items {
-		r.in(step{index: i}, func() {
+		r.in(step{item: i + 1}, func() {
 			scope := r.text(item, "a scope must be user, api_key, ip or the name of an attribute")
 			r.name(item.at, "a scope", scope)
 			switch {

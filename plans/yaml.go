@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
@@ -46,14 +47,14 @@ type forest struct {
 func parse(file string, text []byte, most, levels int) (n *node, src *source, err *Error) {
 	src = &source{file: file, text: strings.TrimPrefix(string(text), "\ufeff")}
 	if len(text) > most {
-		return nil, src, src.syntaxError(0, "the text is too long: at most %d bytes, got %d", most, len(text))
+		return nil, src, src.syntaxError(place{}, "the text is too long: at most %d bytes, got %d", most, len(text))
 	}
 	if !utf8.ValidString(src.text) {
 		return nil, src, src.syntaxError(badByte(src.text), "this is not UTF-8")
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			n, err = nil, src.syntaxError(0, "this cannot be read as YAML or JSON")
+			n, err = nil, src.syntaxError(place{}, "this cannot be read as YAML or JSON")
 		}
 	}()
 	tokens, err := src.tokens()
@@ -61,20 +62,23 @@ func parse(file string, text []byte, most, levels int) (n *node, src *source, er
 		return nil, src, err
 	}
 	f := &forest{src: src, anchors: map[string]*node{}}
-	n, err = f.grow(tokens, 1, levels)
+	n, err = f.grow(tokens, place{line: 1, column: 1}, levels)
 	return n, src, err
 }
 
 // badByte is the place of the first byte that is not UTF-8.
 func badByte(text string) place {
-	at := place(1)
+	at := place{line: 1, column: 1}
 	for i, c := range text {
 		if c == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
 				break
 			}
 		}
-		at++
+		at.column++
+		if c == '\n' {
+			at.line, at.column = at.line+1, 1
+		}
 	}
 	return at
 }
@@ -85,19 +89,27 @@ func (s *source) tokens() (token.Tokens, *Error) {
 	all := lexer.Tokenize(s.text)
 	kept := all[:0]
 	var deep nesting
+	ended := false
 	for _, t := range all {
 		switch t.Type {
 		case token.InvalidType:
-			return nil, s.syntaxError(placeOf(t), "%s", t.Error)
-		case token.CommentType, token.DocumentEndType:
+			return nil, s.syntaxError(placeOf(t), "%s", oneLine(t.Error))
+		case token.CommentType:
+			continue
+		case token.DocumentEndType:
+			ended = true
 			continue
 		case token.DirectiveType:
 			return nil, s.syntaxError(placeOf(t), "directives are not supported")
 		case token.DocumentHeaderType:
 			if len(kept) > 0 {
-				return nil, s.syntaxError(placeOf(t), "a second document begins here: one is all that is read")
+				ended = true
+				break
 			}
 			continue
+		}
+		if ended {
+			return nil, s.syntaxError(placeOf(t), "a second document begins here: one is all that is read")
 		}
 		if deep.after(t) > nestingMax {
 			return nil, s.syntaxError(placeOf(t), "this is nested too deep")
@@ -112,12 +124,13 @@ func (s *source) tokens() (token.Tokens, *Error) {
 // What is nested by indenting needs a line a level, longer and longer ones.
 type nesting struct {
 	flow, row, line int
+	last            token.Type
 }
 
 // after returns how deep the text is nested with one more token.
 func (d *nesting) after(t *token.Token) int {
-	sameLine := t.Position.Line == d.line
-	d.line = t.Position.Line
+	sameLine, last := t.Position.Line == d.line, d.last
+	d.line, d.last = t.Position.Line, t.Type
 	switch t.Type {
 	case token.MappingStartType, token.SequenceStartType:
 		d.flow++
@@ -133,7 +146,8 @@ func (d *nesting) after(t *token.Token) int {
 		}
 		d.row++
 	default:
-		if t.Next == nil || t.Next.Type != token.MappingValueType {
+		isKey := t.Next != nil && t.Next.Type == token.MappingValueType
+		if isName := last == token.AnchorType || last == token.AliasType; !isKey && !isName {
 			d.row = 0
 		}
 	}
@@ -143,9 +157,19 @@ func (d *nesting) after(t *token.Token) int {
 // placeOf is where a token begins.
 func placeOf(t *token.Token) place {
 	if t == nil || t.Position == nil {
-		return 0
+		return place{}
 	}
-	return place(t.Position.Offset)
+	p := place{line: int32(t.Position.Line), column: int32(t.Position.Column), offset: int32(t.Position.Offset)}
+	switch {
+	case t.Type == token.DoubleQuoteType:
+		p.first = '"'
+	case t.Type == token.SingleQuoteType:
+		p.first = '\''
+	case t.Type == token.ImplicitNullType || t.Value == "":
+	case t.Value[0] < utf8.RuneSelf:
+		p.first = t.Value[0]
+	}
+	return p
 }
 
 // grow makes a tree of tokens; at is where it stands if there are none.
@@ -194,9 +218,19 @@ func (f *forest) parserError(err error) *Error {
 		GetMessage() string
 	}
 	if !errors.As(err, &syntax) {
-		return f.src.syntaxError(0, "this cannot be read as YAML or JSON")
+		return f.src.syntaxError(place{}, "this cannot be read as YAML or JSON")
 	}
-	return f.src.syntaxError(placeOf(syntax.GetToken()), "%s", strings.ReplaceAll(syntax.GetMessage(), "\n", " "))
+	return f.src.syntaxError(placeOf(syntax.GetToken()), "%s", oneLine(syntax.GetMessage()))
+}
+
+// oneLine makes a message printable.
+func oneLine(message string) string {
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return ' '
+		}
+		return c
+	}, strings.ReplaceAll(message, "'\t'", "'\\t'"))
 }
 
 // growMapping makes a tree of a block mapping whose keys are plain or quoted, nil
@@ -215,7 +249,7 @@ func (f *forest) growMapping(tokens token.Tokens, levels int) (*node, *Error) {
 		if t.Position.Column > column || flow > 0 && i > 0 {
 			continue
 		}
-		isKey := isPlainKey(t) && i+1 < len(tokens) && tokens[i+1].Type == token.MappingValueType
+		isKey := isPlainKey(t) && i+1 < len(tokens) && tokens[i+1].Type == token.MappingValueType && tokens[i+1].Position.Line == t.Position.Line
 		switch {
 		case isKey && t.Position.Column == column:
 			starts = append(starts, i)
@@ -246,7 +280,7 @@ func (f *forest) growMapping(tokens token.Tokens, levels int) (*node, *Error) {
 // standsAlone says whether a value means the same without the name before it: it
 // begins on a line of its own, or it is one scalar, alias or flow collection.
 func standsAlone(colon *token.Token, value token.Tokens) bool {
-	if len(value) < 2 || value[0].Position.Line != colon.Position.Line {
+	if len(value) == 0 || value[0].Position.Line != colon.Position.Line {
 		return true
 	}
 	switch value[0].Type {
@@ -255,7 +289,7 @@ func standsAlone(colon *token.Token, value token.Tokens) bool {
 	case token.LiteralType, token.FoldedType, token.AliasType:
 		return len(value) == 2
 	}
-	return false
+	return len(value) == 1 && isPlainKey(value[0])
 }
 
 // isPlainKey says whether a token can be a name by itself.
@@ -363,7 +397,7 @@ func (f *forest) convertMapping(values []*ast.MappingValueNode, at place) (*node
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 && placeOf(key) < n.at {
+		if i == 0 && placeOf(key).before(n.at) {
 			n.at = placeOf(key) // the parser says where the first colon is
 		}
 		n.pairs = append(n.pairs, pair{name: keyText(v.Key), at: placeOf(key), value: value})
