@@ -20,6 +20,7 @@ const RestoreRecordsPerTurn = 1024
 // done with the set.
 type Restoration struct {
 	set     *Set
+	cores   []*Core
 	tagHash func(key []byte) uint64
 	now     uint64
 	left    int // records of this turn
@@ -29,6 +30,9 @@ type Restoration struct {
 // tagHash is the xxhash64 of a key's Tag.
 func (set *Set) Restore(tagHash func(key []byte) uint64) *Restoration {
 	r := &Restoration{set: set, tagHash: tagHash}
+	for _, s := range set.shards {
+		r.cores = append(r.cores, s.core)
+	}
 	r.hold()
 	return r
 }
@@ -42,10 +46,10 @@ func (r *Restoration) Do(record persistence.Record) error {
 	}
 	switch record.Kind {
 	case RecordKey:
-		s := r.set.shards[Route(r.tagHash(record.Key), len(r.set.shards))]
-		return s.core.Restore(r.now, record.Key, record.Value)
+		c := r.cores[Route(r.tagHash(record.Key), len(r.cores))]
+		return c.Restore(r.now, record.Key, record.Value)
 	case RecordClear:
-		return r.clear(record.Value)
+		return RestoreClear(r.cores, record.Value, r.tagHash)
 	}
 	return fmt.Errorf("a record of the unknown kind %d", record.Kind)
 }
@@ -66,21 +70,4 @@ func (r *Restoration) release() {
 	for _, s := range r.set.shards {
 		s.release()
 	}
-}
-
-// clear removes the keys that lived on a shard that was cleared, also when there are
-// more or fewer shards now than then.
-func (r *Restoration) clear(value []byte) error {
-	n, of, err := parseClear(value)
-	if err != nil {
-		return err
-	}
-	if of == len(r.set.shards) {
-		r.set.shards[n].core.Clear()
-		return nil
-	}
-	for _, s := range r.set.shards {
-		s.core.removeIf(func(key []byte) bool { return Route(r.tagHash(key), of) == n })
-	}
-	return nil
 }
