@@ -41,6 +41,10 @@ func TestWide(t *testing.T) {
 			}
 		}
 	}
+	for d := range uint64(100) { // a quotient a hair below whole milliseconds
+		x := mul(1<<45+d, millisecond).sub(wide{0, 1}).scaleUp(d, 1).add(wide{0, d / 2})
+		wideRow(t, x.hi, x.lo, 0, d)
+	}
 	r := rand.New(rand.NewPCG(*lawSeed, 0))
 	word := func() uint64 {
 		if r.IntN(4) == 0 {

@@ -136,7 +136,7 @@ func TestEverySecNoticesADiskThatHangs(t *testing.T) {
 					faulty++
 				}
 			}
-			if faulty < 15 || faulty > 21 {
+			if faulty < 17 || faulty > 24 {
 				t.Errorf("%s: faulty in %d of 30 tenths of a second", op, faulty)
 			}
 			fs.SetHook(nil)

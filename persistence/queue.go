@@ -24,8 +24,9 @@ import (
 const (
 	// SyncAge is how old the oldest written batch gets before it is synced, in EverySec.
 	SyncAge = 250 * time.Millisecond
-	// LateAge is the age at which EverySec has broken its promise: a Fault.
-	LateAge = time.Second
+	// LateAge is the age at which EverySec has broken its promise: a Fault. It is a second less what a batch may have
+	// gathered before it was submitted, a quarter of one.
+	LateAge = 750 * time.Millisecond
 	// RetryEvery is the time between two attempts to write after a failure.
 	RetryEvery = 100 * time.Millisecond
 	// HeldBytesMax is the default for the memory that batches may hold until they are durable.

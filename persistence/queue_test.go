@@ -128,19 +128,19 @@ func TestEverySecIsLate(t *testing.T) {
 		t.Fatal("not synced after SyncAge")
 	}
 	q.Submit(400*ms, 2, batch("a=2"), nil)
-	q.Tick(900 * ms)
+	q.Tick(persistence.LateAge)
 	if q.Fault() != nil {
 		t.Errorf("fault %v before LateAge", q.Fault())
 	}
-	q.Tick(1100 * ms)
-	if q.Fault() == nil || !strings.Contains(q.Fault().Error(), "sync /data: nothing written in the last 1s is durable") {
+	q.Tick(persistence.LateAge + ms)
+	if q.Fault() == nil || !strings.Contains(q.Fault().Error(), "sync /data: nothing written in the last 750ms is durable") {
 		t.Errorf("fault is %v", q.Fault())
 	}
-	q.FinishSync(1200*ms, ticket.Run())
+	q.FinishSync(1000*ms, ticket.Run())
 	if q.Fault() != nil {
 		t.Errorf("fault %v after the sync", q.Fault())
 	}
-	if _, ok := q.StartSync(1200 * ms); !ok { // for what arrived meanwhile
+	if _, ok := q.StartSync(1000 * ms); !ok { // for what arrived meanwhile
 		t.Error("the second batch is forgotten")
 	}
 	q.Tick(2000 * ms)

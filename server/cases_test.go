@@ -305,6 +305,9 @@ func TestC86UnsweptKeysAreFresh(t *testing.T) {
 	w.want(t, "RL.ALLOW k token_bucket 10 10s 10", "[1 10 0 0 10000 0]")
 	r.clock.Advance(10 * time.Second)
 	w.want(t, "DBSIZE", "0")
+	w.want(t, "RL.ALLOW k fixed_window 1 1ms", "[1 1 0 0 1 0]")
+	r.clock.Advance(time.Millisecond)
+	w.want(t, "DBSIZE", "0")
 }
 
 // C87: no two of a million random keys share anything.

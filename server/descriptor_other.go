@@ -1,8 +1,8 @@
-//go:build !unix
+//go:build !linux
 
 package server
 
-// Where sockets are not file descriptors, every connection is served through
-// net.Conn.
+// Where it has not been measured what the short way gives, every connection is
+// served through net.Conn.
 
 func (s *session) serveDescriptor() bool { return false }

@@ -213,6 +213,20 @@ func TestMemoIsUsed(t *testing.T) {
 	s.release()
 }
 
+// TestMemoForgetsTheBatch: between two requests that repeat each other stands
+// one that uses the memory of the batch before.
+func TestMemoForgetsTheBatch(t *testing.T) {
+	for _, between := range []string{"PING\r\n", "PING\r\nRL.MALLOW b gcra 100 1m 1\r\n", "RL.MALLOW b gcra 100 1m 1\r\nDBSIZE\r\nRL.MALLOW b gcra 100 1m 1\r\n"} {
+		r := newRig(t, 1)
+		call := request("RL.ALLOW", "a", "gcra", "5", "1m")
+		out := r.play(slices.Concat(call, []byte(between), call, call))
+		all := decodeAll(t, out)
+		if got := all[len(all)-1].String(); got != "[1 5 2 0 36000 0]" {
+			t.Errorf("after %q: %s", between, got)
+		}
+	}
+}
+
 // TestC93LongFirstArgument: a long argument, then a pause before the next one.
 func TestC93LongFirstArgument(t *testing.T) {
 	w := newRig(t, 2).dial()

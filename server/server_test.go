@@ -228,13 +228,26 @@ func TestInfo(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, fields[name], want)
 		}
 	}
-	if got := w.line(t, "INFO everything").text; strings.Count(got, "\r\n") != strings.Count(text, "\r\n") {
-		t.Errorf("INFO everything is\n%s", got)
+	for _, words := range []string{"everything", "ALL", "default", "nothing default", "keyspace all"} {
+		if got := w.line(t, "INFO "+words).text; strings.Count(got, "\r\n") != strings.Count(text, "\r\n") {
+			t.Errorf("INFO %s is\n%s", words, got)
+		}
 	}
 	w.want(t, "INFO KEYSPACE", `"# Keyspace\r\ndb0:keys=1,expires=1,avg_ttl=0\r\n"`)
 	w.want(t, "DEL k", "1")
 	w.want(t, "INFO keyspace", `"# Keyspace\r\n"`)
 	w.want(t, "INFO nothing", `""`)
+}
+
+// TestErrorsAreLines: whatever an error's text holds, it is one line of ASCII.
+func TestErrorsAreLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"ERR a": "-ERR a\r\n", "ERR a\r\n+OK": "-ERR a??+OK\r\n", "ERR é\xff\x00": "-ERR ???\r\n", "": "-\r\n",
+	} {
+		if got := string(appendError(nil, text)); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
 }
 
 func TestHuman(t *testing.T) {

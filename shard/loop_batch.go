@@ -16,6 +16,8 @@ type Batch struct {
 	Ops     []Op
 	parts   [][]uint32 // for each shard, which of Ops are its own
 	joint   bool       // a group of operations may lie on several shards
+	begin   uint32     // the shard that comes first, another for each run
+	late    []bool     // shards that somebody else had
 	pending atomic.Int32
 	done    chan struct{}
 	// committed is what the journal calls when a part's records are durable, one
@@ -25,7 +27,7 @@ type Batch struct {
 
 // NewBatch returns an empty batch for a set of n shards.
 func NewBatch(n int) *Batch {
-	b := &Batch{parts: make([][]uint32, n), done: make(chan struct{}, 1), committed: make([]func(error), n)}
+	b := &Batch{parts: make([][]uint32, n), late: make([]bool, n), done: make(chan struct{}, 1), committed: make([]func(error), n)}
 	for part := range n {
 		b.committed[part] = func(err error) { b.commit(part, err) }
 	}

@@ -20,6 +20,7 @@ const RestoreRecordsPerTurn = 1024
 // done with the set.
 type Restoration struct {
 	set     *Set
+	cores   []*Core
 	tagHash func(key []byte) uint64
 	now     uint64
 	left    int // records of this turn
@@ -29,6 +30,9 @@ type Restoration struct {
 // tagHash is the xxhash64 of a key's Tag.
 func (set *Set) Restore(tagHash func(key []byte) uint64) *Restoration {
 	r := &Restoration{set: set, tagHash: tagHash}
+	for _, s := range set.shards {
+		r.cores = append(r.cores, s.core)
+	}
 	r.hold()
 	return r
 }
@@ -44,7 +48,7 @@ func (r *Restoration) Do(record persistence.Record) error {
 	case RecordKey:
 		return r.core(record.Key).Restore(r.now, record.Key, record.Value)
 	case RecordClear:
-		return r.clear(record.Value)
+		return RestoreClear(r.cores, record.Value, r.tagHash)
 	case RecordID:
 		return r.restoreID(r.core(record.Key), record.Key, record.Value)
 	case RecordLife:
@@ -69,21 +73,4 @@ func (r *Restoration) release() {
 	for _, s := range r.set.shards {
 		s.release()
 	}
-}
-
-// clear removes the keys that lived on a shard that was cleared, also when there are
-// more or fewer shards now than then.
-func (r *Restoration) clear(value []byte) error {
-	n, of, err := parseClear(value)
-	if err != nil {
-		return err
-	}
-	if of == len(r.set.shards) {
-		r.set.shards[n].core.Clear()
-		return nil
-	}
-	for _, s := range r.set.shards {
-		s.core.removeIf(func(key []byte) bool { return Route(r.tagHash(key), of) == n })
-	}
-	return nil
 }

@@ -38,6 +38,11 @@ func (set *Set) Close() {
 func (set *Set) Len() int { return len(set.shards) }
 
 // Run does all operations of a batch and returns when their answers are there.
+//
+// Each part is done here if its shard can be lent. A shard that somebody else has
+// is asked for once more when the other parts are done, which is mostly enough; only
+// then is the part sent to it. Batches begin at different shards, so that two of
+// them that touch the same ones do not follow each other from shard to shard.
 func (set *Set) Run(b *Batch) {
 	if b.joint {
 		set.runJoint(b)
@@ -50,18 +55,23 @@ func (set *Set) Run(b *Batch) {
 		}
 	}
 	b.pending.Store(parts)
-	for n, part := range b.parts {
-		if len(part) == 0 {
-			continue
-		}
-		s := set.shards[n]
-		if s.lend() {
-			if !s.stepLent(b, n) {
-				done++
+	b.begin++
+	for try := range 2 {
+		for i := range b.parts {
+			n := (i + int(b.begin)) % len(b.parts)
+			if len(b.parts[n]) == 0 || try > 0 && !b.late[n] {
+				continue
 			}
-			continue
+			s := set.shards[n]
+			switch b.late[n] = !s.lend(); {
+			case !b.late[n]:
+				if !s.stepLent(b, n) {
+					done++
+				}
+			case try > 0:
+				s.inbox <- job{batch: b, part: n}
+			}
 		}
-		s.inbox <- job{batch: b, part: n}
 	}
 	// With nothing done here, the last part to finish elsewhere always says so.
 	if done < parts && (done == 0 || b.pending.Add(-done) != 0) {
@@ -147,17 +157,22 @@ func (set *Set) Flush() (all bool) {
 // SnapshotSlotsPerTick is how many slots are exported before a shard is let go.
 const SnapshotSlotsPerTick = 1024
 
-// Export hands the records of all keys to emit, while batches run. A key that
-// lives throughout is exported exactly once, as it is when its slot is reached.
+// Export hands the records of all keys to emit, while batches run. A key that lives
+// throughout is exported exactly once, as it is when its slot is reached. Slots that
+// are used for the first time meanwhile are left out, so that it ends however fast
+// keys come: what is in them has changed since the beginning, and the journal has it.
 // emit must not keep the records.
 func (set *Set) Export(emit func(now uint64, records []byte) error) error {
+	ends := make([]uint32, len(set.shards))
+	set.Each(func(n int, c *Core, _ uint64) { ends[n] = uint32(c.Slots()) })
 	var records []byte
-	for n := range set.shards {
-		for cursor := uint32(1); cursor != 0; {
+	for n, end := range ends {
+		for cursor := uint32(1); cursor != 0 && cursor <= end; {
 			var at uint64
 			set.On(n, func(c *Core, now uint64) {
+				slots := min(SnapshotSlotsPerTick, int(end+1-cursor))
 				at = now
-				records, cursor = c.Export(now, cursor, SnapshotSlotsPerTick, records[:0])
+				records, cursor = c.Export(now, cursor, slots, records[:0])
 			})
 			if len(records) == 0 {
 				continue

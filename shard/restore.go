@@ -48,6 +48,24 @@ func (c *Core) Restore(now uint64, key, value []byte) error {
 	return nil
 }
 
+// RestoreClear does what the value of a RecordClear says to the cores of all shards:
+// it removes the keys that lived on a shard that was cleared, also when there are more
+// or fewer shards now than then. tagHash is the xxhash64 of a key's Tag.
+func RestoreClear(cores []*Core, value []byte, tagHash func(key []byte) uint64) error {
+	n, of, err := parseClear(value)
+	if err != nil {
+		return err
+	}
+	if of == len(cores) {
+		cores[n].Clear()
+		return nil
+	}
+	for _, c := range cores {
+		c.removeIf(func(key []byte) bool { return Route(tagHash(key), of) == n })
+	}
+	return nil
+}
+
 // removeIf removes the keys that f says, without a word to the ledger.
 func (c *Core) removeIf(f func(key []byte) bool) {
 	for i := slot(1); i < c.slab.next; i++ {
@@ -84,5 +102,5 @@ func (r *Restoration) restoreID(home *Core, name, value []byte) error {
 
 // core is the core that a key lives on.
 func (r *Restoration) core(key []byte) *Core {
-	return r.set.shards[Route(r.tagHash(key), len(r.set.shards))].core
+	return r.cores[Route(r.tagHash(key), len(r.cores))]
 }

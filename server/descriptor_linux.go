@@ -1,5 +1,3 @@
-//go:build unix
-
 package server
 
 // The short way between a session and its socket. net.Conn's Read asks the
@@ -8,6 +6,11 @@ package server
 // what arrives later wakes it again, because the poller reports every arrival.
 // While it waits it holds no buffer.
 //
+// Reading and writing do not tell Go's scheduler that they go into the kernel. The
+// descriptor never blocks, so there is nothing for the scheduler to do; telling it
+// has its monitor look after threads that are only waiting for a core, and wake
+// others in their place.
+//
 // The whole session runs inside one call of RawConn.Read: between two such calls
 // the poller forgets what has arrived.
 
@@ -15,6 +18,7 @@ import (
 	"io"
 	"net"
 	"syscall"
+	"unsafe"
 )
 
 // serveDescriptor serves a connection that is a plain socket; it returns false
@@ -28,8 +32,10 @@ func (s *session) serveDescriptor() bool {
 	if err != nil {
 		return false
 	}
+	direct := &socket{conn: s.conn}
+	s.sink = direct
 	raw.Read(func(fd uintptr) (done bool) {
-		s.sink = socket{int(fd), s.conn}
+		direct.fd = int(fd)
 		return !s.ready(int(fd))
 	})
 	return true
@@ -43,7 +49,7 @@ func (s *session) ready(fd int) bool {
 			s.in = s.server.buffers.Get().(*[ReadBytesMax]byte)[:]
 		}
 		room := len(s.in) - s.to
-		n, err := syscall.Read(fd, s.in[s.to:])
+		n, err := transfer(syscall.SYS_READ, fd, s.in[s.to:])
 		switch {
 		case err == syscall.EINTR:
 			continue
@@ -88,18 +94,27 @@ type socket struct {
 	conn net.Conn
 }
 
-var _ io.Writer = socket{}
+var _ io.Writer = (*socket)(nil)
 
 // Write writes all of b.
-func (w socket) Write(b []byte) (int, error) {
-	n, err := syscall.Write(w.fd, b)
+func (w *socket) Write(b []byte) (int, error) {
+	n, err := transfer(syscall.SYS_WRITE, w.fd, b)
 	if n == len(b) {
 		return n, nil
 	}
-	n = max(n, 0)
-	if err != nil && err != syscall.EAGAIN && err != syscall.EINTR {
+	if err != 0 && err != syscall.EAGAIN && err != syscall.EINTR {
 		return n, err
 	}
-	m, err := w.conn.Write(b[n:])
-	return n + m, err
+	m, failed := w.conn.Write(b[n:])
+	return n + m, failed
+}
+
+// transfer reads into or writes from b, which is not empty, and returns how many
+// bytes went.
+func transfer(call uintptr, fd int, b []byte) (n int, err syscall.Errno) {
+	r, _, err := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	if err != 0 {
+		return 0, err
+	}
+	return int(r), 0
 }
