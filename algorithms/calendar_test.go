@@ -172,6 +172,12 @@ func TestCalendarCases(t *testing.T) {
 			@0 fixed 0 day 1                    ERR limit out of range
 		`},
 	})
+	if *calendarLimit(t, AlignMonth, "UTC", 0) != *calendarLimit(t, AlignMonth, "UTC", 1) {
+		t.Error("a month without an anchor is another limit than one from its first day")
+	}
+	if a, ok := ParseCalendar([]byte("fortnight")); a != 0 || ok {
+		t.Error("fortnight is a calendar window")
+	}
 	if _, err := NewLimit(Spec{Algorithm: FixedWindow, Units: 1, Align: AlignDay, AlignSet: true}, 0); err == nil ||
 		!strings.Contains(err.Error(), "ALIGN does not go with a calendar window") {
 		t.Errorf("ALIGN with a calendar window: %v", err)

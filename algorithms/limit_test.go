@@ -63,6 +63,9 @@ func TestNewLimit(t *testing.T) {
 		{Spec{Algorithm: TokenBucket, Units: 3, Window: century, Burst: 4}, "burst out of range"},
 		{Spec{Algorithm: TokenBucket, Units: UnitsMax - 1, Window: century, Burst: UnitsMax}, "burst out of range"},
 		{Spec{Algorithm: TokenBucket, Units: 1, Window: century, Burst: UnitsMax}, "burst out of range"},
+		// Longer than 100 years by a part of a nanosecond.
+		{Spec{Algorithm: TokenBucket, Units: 2854*3155759999999 - 1, Window: century - millisecond, Burst: 2854*3155760000000 - 1}, "burst out of range"},
+		{Spec{Algorithm: TokenBucket, Units: 2854*3155759999999 - 1, Window: century - millisecond, Burst: 2854*3155760000000 - 2}, "9006539039999998"},
 		{Spec{Algorithm: TokenBucket, Units: 1, Window: millisecond, Burst: century / millisecond}, "3155760000000"},
 		{Spec{Algorithm: TokenBucket, Units: 1, Window: millisecond, Burst: century/millisecond + 1}, "burst out of range"},
 	}

@@ -14,8 +14,9 @@ import (
 // State is Check's word on one file.
 type State string
 
+// The states of a file.
 const (
-	StateWhole      State = "whole"
+	StateWhole      State = "whole"         // nothing is wrong with it
 	StateTornTail   State = "torn tail"     // the newest generation was cut short by a crash; harmless
 	StateNeverBegun State = "never begun"   // a generation without a header; harmless
 	StateSuperseded State = "superseded"    // older than the snapshot; removed at the next start

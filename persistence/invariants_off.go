@@ -1,4 +1,4 @@
-// Without -tags invariants the checks cost nothing.
+// Without -tags invariants the checks that comments beginning "Invariant:" name are compiled away and cost nothing.
 
 //go:build !invariants
 

@@ -1,4 +1,5 @@
-// The four promises about what a crash can take away.
+// The four promises about what a crash can take away: the modes of the journal, from the dearest to the cheapest, and
+// their names.
 
 package persistence
 

@@ -64,10 +64,12 @@ func (OS) ReadDir(dir string) ([]Entry, error) {
 	return entries, nil
 }
 
+// Open opens a file for reading.
 func (OS) Open(path string) (File, error) {
 	return openOS(path, os.O_RDONLY)
 }
 
+// Create makes a new file that only its owner may read.
 func (OS) Create(path string) (File, error) {
 	return openOS(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 }
@@ -80,9 +82,13 @@ func openOS(path string, flags int) (File, error) {
 	return osFile{f}, nil
 }
 
+// Rename is the operating system's, which replaces what bears the name.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
-func (OS) Remove(path string) error     { return os.Remove(path) }
 
+// Remove removes a file.
+func (OS) Remove(path string) error { return os.Remove(path) }
+
+// SyncDir makes the names in a directory durable.
 func (OS) SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

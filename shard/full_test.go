@@ -102,6 +102,9 @@ func TestFullSlab(t *testing.T) {
 
 // When all keys of one length are over, keys of another have room.
 func TestBytesMaxForOtherLengths(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine, and too slow under the race detector")
+	}
 	for _, evict := range []bool{false, true} {
 		a, now := newAsker(), start
 		a.Bound(Bounds{BytesMax: 4 << 20, EvictSoonest: evict})

@@ -47,7 +47,7 @@ var house = []room{
 		ours:   []string{"algorithms", "persistence", "plans", "shard", "server", "client", "bench", "internal"},
 		theirs: []string{cobra, pflag, goYAML, goRedis, humanize, sys}},
 	{dir: "internal", theirs: []string{sys}},
-	{dir: "internal/keeper", ours: []string{"shard", "persistence"}},
+	{dir: "internal/keeper", ours: []string{"algorithms", "shard", "persistence"}},
 	{dir: "internal/simulation",
 		ours: []string{"algorithms", "persistence", "plans", "shard", "server", "client", "internal"}},
 }

@@ -18,6 +18,7 @@ import (
 // Op is a kind of call.
 type Op string
 
+// The calls that can fail, as FS and File have them.
 const (
 	OpMkdir   Op = "mkdir"
 	OpReadDir Op = "readdir"
