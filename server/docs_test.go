@@ -114,7 +114,7 @@ func anchor(title string) string {
 func (p *page) algorithms() {
 	p.line("\n## Algorithms")
 	p.head("name", "short", "options", "what it does", "when to use it")
-	for _, a := range algorithms.All() {
+	for _, a := range algorithms.Rates() {
 		var options []string
 		if a.Options&algorithms.OptionBurst != 0 {
 			options = append(options, "BURST")

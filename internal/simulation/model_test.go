@@ -64,7 +64,7 @@ func newModel(r *rand.Rand) *model {
 
 // newLimit is one of any algorithm, small enough to be used up.
 func newLimit(r *rand.Rand) *algorithms.Limit {
-	a := algorithms.All()[r.IntN(len(algorithms.All()))]
+	a := algorithms.Rates()[r.IntN(len(algorithms.Rates()))]
 	windows := []uint64{50 * milli, 300 * milli, 2 * second, 60 * second, 3600 * second}
 	s := algorithms.Spec{Algorithm: a.ID, Units: 1 + r.Uint64N(12), Window: windows[r.IntN(len(windows))]}
 	if a.Options&algorithms.OptionBurst != 0 && r.IntN(3) == 0 {
