@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+
+	"sluice/persistence"
 )
 
 // memory reads --max-memory: a size, or a share of what there is.
@@ -73,6 +75,11 @@ const memoryReserveMinBytes = 8 << 20
 // tableBytes is what of --max-memory the tables of keys may take.
 func tableBytes(memory int64) int64 {
 	return memory - max(memory/10, memoryReserveMinBytes)
+}
+
+// heldBytes is how much of --max-memory may wait to be durable.
+func heldBytes(memory int64) int64 {
+	return min(max(memory/20, memoryReserveMinBytes/2), persistence.HeldBytesMax)
 }
 
 // limitMemory tells the runtime to keep to --max-memory, unless the environment says

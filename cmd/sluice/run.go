@@ -71,7 +71,7 @@ func (f *serveFlags) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, erro
 	k, err := keeper.Open(keeper.Options{
 		FS: persistence.OS{}, Dir: f.dir, Mode: f.mode, Address: f.listen,
 		SnapshotEvery: f.every, SnapshotJournalBytes: f.journalBytes,
-		Refuse:  f.onError == "refuse",
+		HeldBytesMax: heldBytes(f.memoryBytes), Refuse: f.onError == "refuse",
 		Elapsed: t.elapsed, TagHash: server.TagHash, Log: log,
 	})
 	var locked *persistence.LockedError

@@ -10,6 +10,7 @@
 package keeper
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"sync"
@@ -24,9 +25,6 @@ const (
 	// lookInterval is how often the keeper looks whether a snapshot is due, and
 	// whether there is a fault to tell of.
 	lookInterval = time.Second
-	// BehindBytes is how much may wait in the journal until changes wait in the
-	// shards instead, where each key waits once.
-	BehindBytes = persistence.HeldBytesMax / 2
 	// closeAttemptsMax is how often Close tries to write what is left.
 	closeAttemptsMax = 3
 )
@@ -45,6 +43,9 @@ type Options struct {
 	// never for that reason.
 	SnapshotEvery        time.Duration
 	SnapshotJournalBytes int64
+	// HeldBytesMax is how much may wait in the journal to be durable; what is more
+	// waits in the shards, where each key waits once. 0: persistence.HeldBytesMax.
+	HeldBytesMax int64
 	// Refuse makes Refusing tell of disk errors in every mode, not only under
 	// persistence.Always.
 	Refuse bool
@@ -66,8 +67,8 @@ type Keeper struct {
 	committer *persistence.Committer
 	ticks     *time.Ticker
 
-	saving   sync.Mutex  // held while a snapshot is written
-	asked    atomic.Bool // a snapshot in the background is wanted or under way
+	saving   chan struct{} // holds one while a snapshot is written
+	asked    atomic.Bool   // a snapshot in the background is wanted or under way
 	wake     chan struct{}
 	quit     chan struct{}
 	ended    sync.WaitGroup
@@ -82,7 +83,7 @@ func Open(o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{options: o, store: store, wake: make(chan struct{}, 1), quit: make(chan struct{})}, nil
+	return &Keeper{options: o, store: store, saving: make(chan struct{}, 1), wake: make(chan struct{}, 1), quit: make(chan struct{})}, nil
 }
 
 // ErrStopped is what Load returns after Stop.
@@ -116,21 +117,24 @@ func (k *Keeper) Load(set *shard.Set, clock Clock, progress func(done, total int
 func (k *Keeper) Stop() { k.stopping.Store(true) }
 
 // journal is what the shards see of the committer.
-type journal struct{ *persistence.Committer }
+type journal struct {
+	*persistence.Committer
+	heldMax int64
+}
 
 // Behind says that changes should wait in the shards: the disk does not work, or
 // does not keep up.
-func (j journal) Behind() bool { return j.Fault() != nil || j.Held() > BehindBytes }
+func (j journal) Behind() bool { return j.Fault() != nil || j.Held() > j.heldMax }
 
 // Start begins the journal and the timer of snapshots.
 func (k *Keeper) Start() {
 	k.ticks = time.NewTicker(persistence.TickAgeMax)
 	k.committer = persistence.NewCommitter(k.store, persistence.Config{
 		Mode: k.options.Mode, Clock: k.options.Elapsed, Ticks: k.ticks.C,
-		SnapshotNeeded: k.askSnapshot,
+		SnapshotNeeded: k.askSnapshot, HeldBytesMax: k.options.HeldBytesMax,
 	})
 	if k.options.Mode != persistence.Off {
-		k.set.Journal(journal{k.committer}, k.options.Mode == persistence.Always)
+		k.set.Journal(journal{k.committer, cmp.Or(k.options.HeldBytesMax, persistence.HeldBytesMax)}, k.options.Mode == persistence.Always)
 	}
 	k.saves.endedAt.Store(int64(k.options.Elapsed()))
 	k.ended.Go(k.loop)
@@ -160,26 +164,29 @@ func (k *Keeper) loop() {
 	}
 }
 
-// teller tells the log of faults: when one begins, when it ends, and of those that
-// began and ended while nobody looked.
+// teller tells the log of faults: when one begins or becomes another, when it ends,
+// and of those that began and ended while nobody looked.
 type teller struct {
-	told   uint64 // faults
-	faulty bool
+	faults uint64 // as of the last look
+	fault  string // what was told last and has not ended, ""
 }
 
 func (t *teller) look(k *Keeper) {
 	stats := k.committer.Stats()
-	began := stats.Faults != t.told
-	t.told = stats.Faults
+	began := stats.Faults != t.faults
+	t.faults = stats.Faults
 	switch {
-	case stats.Fault != nil && (began || !t.faulty):
-		k.options.Log.Error("the journal does not keep its promise", "error", stats.Fault, "refusing", k.Refusing() != nil)
-	case stats.Fault == nil && began:
-		k.options.Log.Error("the journal did not keep its promise for a moment, and does again", "error", stats.LastError)
-	case stats.Fault == nil && t.faulty:
+	case stats.Fault != nil:
+		if text := stats.Fault.Error(); text != t.fault {
+			t.fault = text
+			k.options.Log.Error("the journal does not keep its promise", "error", text, "refusing", k.Refusing() != nil)
+		}
+	case t.fault != "":
+		t.fault = ""
 		k.options.Log.Info("the journal keeps its promise again")
+	case began:
+		k.options.Log.Error("the journal did not keep its promise for a moment, and does again", "error", stats.LastError)
 	}
-	t.faulty = stats.Fault != nil
 }
 
 // Refusing tells why what spends is refused at present, nil if it is not.

@@ -103,8 +103,8 @@ func (k *Keeper) background() {
 
 // save writes one snapshot. Batches go on meanwhile.
 func (k *Keeper) save(reason string) (err error) {
-	k.saving.Lock()
-	defer k.saving.Unlock()
+	k.saving <- struct{}{}
+	defer func() { <-k.saving }()
 	began := k.options.Elapsed()
 	k.saves.began.Store(int64(began))
 	batches := k.committer.Stats().Batches
