@@ -23,8 +23,8 @@ import (
 	"time"
 )
 
-// binary is the program under test.
-var binary string
+// program is the binary under test.
+var program string
 
 // patience is how long anything may take before a test gives up; nothing should.
 const patience = 30 * time.Second
@@ -38,8 +38,8 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "sluice")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	program = filepath.Join(dir, "sluice")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
 	}
@@ -61,7 +61,7 @@ type process struct {
 // launch starts a server and returns when it listens, or has ended without.
 func launch(t testing.TB, args ...string) *process {
 	t.Helper()
-	return launchCommand(t, exec.Command(binary, serveArgs(args)...))
+	return launchCommand(t, exec.Command(program, serveArgs(args)...))
 }
 
 func serveArgs(args []string) []string {
@@ -210,7 +210,7 @@ func (p *process) terminate() {
 // run runs a command of the binary to its end.
 func run(t testing.TB, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	command := exec.Command(binary, args...)
+	command := exec.Command(program, args...)
 	var out, errs bytes.Buffer
 	command.Stdout, command.Stderr = &out, &errs
 	err := command.Run()

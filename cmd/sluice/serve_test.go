@@ -112,7 +112,7 @@ func TestCannotStart(t *testing.T) {
 func TestWhereStateIsKept(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		command := exec.Command(binary, serveArgs(nil)...)
+		command := exec.Command(program, serveArgs(nil)...)
 		command.Dir = dir
 		p := launchCommand(t, command)
 		p.ready()
@@ -128,7 +128,7 @@ func TestWhereStateIsKept(t *testing.T) {
 	p.terminate()
 
 	empty := t.TempDir()
-	command := exec.Command(binary, serveArgs([]string{"--dir", ""})...)
+	command := exec.Command(program, serveArgs([]string{"--dir", ""})...)
 	command.Dir = empty
 	p = launchCommand(t, command)
 	p.ready()
