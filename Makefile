@@ -57,7 +57,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	if [ -z "$$targets" ]; then echo 'no fuzz target found' >&2; exit 1; fi; \
 	while read -r package name; do \
 		echo "$$package $$name"; \
-		go test "$$package" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME); \
+		go test "$$package" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x; \
 	done <<<"$$targets"
 
 crash: ## kill -9 a working server CRASH_KILLS (1000) times and hold what is left against what was promised

@@ -57,7 +57,7 @@ func (a wide) divUp(d uint64) uint64 {
 	if a.hi >= d {
 		return math.MaxUint64
 	}
-	q, r := a.lo, uint64(0)
+	var q, r uint64
 	if a.hi == 0 {
 		q, r = a.lo/d, a.lo%d
 	} else {

@@ -25,7 +25,7 @@ rss() { awk '/^VmRSS/ { print $2 * 1024 }' "/proc/$1/status"; }
 fill() {
   local port=$1
   shift
-  awk -v n="$keys" -v format="$*" 'BEGIN { for (i = 0; i < n; i++) { key = sprintf("user:%015d", i); line = format; sub(/%s/, key, line); print line } }' |
+  awk -v n="$keys" -v format="$*" 'BEGIN { for (i = 0; i < n; i++) printf format "\n", sprintf("user:%015d", i) }' |
     redis-cli -p "$port" --pipe >/dev/null
 }
 

@@ -18,7 +18,7 @@ import (
 
 func TestOnARealDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "data")
-	store, s, _, err := load(persistence.OS{}, dir)
+	store, _, _, err := load(persistence.OS{}, dir)
 	must(t, err)
 	put(t, store, 1, "a=1 b=2")
 	save(t, store, 2, parse("a=1 b=2"))
@@ -26,7 +26,7 @@ func TestOnARealDisk(t *testing.T) {
 	must(t, store.Rotate(4))
 	put(t, store, 5, "d=4")
 	must(t, store.Close(6))
-	store, s, _, err = load(persistence.OS{}, dir)
+	store, s, _, err := load(persistence.OS{}, dir)
 	must(t, err)
 	equal(t, s, parse("a=1 c=3 d=4"))
 	report, err := persistence.Check(persistence.OS{}, dir)

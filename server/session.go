@@ -14,7 +14,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"sluice/algorithms"
 	"sluice/shard"
@@ -281,5 +280,4 @@ type stats struct {
 	commands       atomic.Int64
 	errors         atomic.Int64
 	protocolErrors atomic.Int64
-	started        time.Time
 }

@@ -121,9 +121,9 @@ func TestRunAgain(t *testing.T) {
 	set.Run(b)
 	for n := range 1000 {
 		b.Clear()
-		op := b.add(Allow, "k", l, 1)
+		b.add(Allow, "k", l, 1)
 		set.Run(b)
-		if op = &b.Ops[0]; !op.Decision.Allowed || op.Decision.Remaining != uint64(999-n) {
+		if op := &b.Ops[0]; !op.Decision.Allowed || op.Decision.Remaining != uint64(999-n) {
 			t.Fatalf("call %d: %+v", n, op.Decision)
 		}
 	}

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"fmt"
 	"testing"
 	"unsafe"
 )
@@ -80,7 +79,7 @@ func TestEntriesAreAligned(t *testing.T) {
 	s := &slab{}
 	for range 3 * chunkEntries {
 		if at := uintptr(unsafe.Pointer(s.at(s.take()))); at%64 != 0 {
-			t.Fatal(fmt.Sprintf("an entry begins at %#x", at))
+			t.Fatalf("an entry begins at %#x", at)
 		}
 	}
 }
