@@ -1,10 +1,9 @@
 package server
 
-// The short way between a session and its socket. net.Conn's Read asks the
-// kernel once too often: after each request it reads again, only to be told that
-// nothing is there, before it waits. Here a session waits first and reads once;
-// what arrives later wakes it again, because the poller reports every arrival.
-// While it waits it holds no buffer.
+// The short way between a session and its socket. A session reads until nothing
+// is left, and holds no buffer while it waits. It cannot stop at a read that did
+// not fill the buffer: the poller tells of changes, and of data and the peer's end
+// that arrive together it tells once.
 //
 // Reading and writing do not tell Go's scheduler that they go into the kernel. The
 // descriptor never blocks, so there is nothing for the scheduler to do; telling it
@@ -48,7 +47,6 @@ func (s *session) ready(fd int) bool {
 		if s.in == nil {
 			s.in = s.server.buffers.Get().(*[ReadBytesMax]byte)[:]
 		}
-		room := len(s.in) - s.to
 		n, err := transfer(syscall.SYS_READ, fd, s.in[s.to:])
 		switch {
 		case err == syscall.EINTR:
@@ -61,10 +59,6 @@ func (s *session) ready(fd int) bool {
 		}
 		if !s.received(n) {
 			return false
-		}
-		s.putBuffer()
-		if n < room {
-			return true
 		}
 	}
 }

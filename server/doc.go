@@ -5,15 +5,31 @@
 //
 //	server.go       listeners and connections, start and end
 //	session.go      one connection: from what was read to what is written
+//	descriptor_*.go how a session reads from its socket and writes to it
 //	reader.go       requests out of bytes
 //	memo.go         the short way for a request that repeats
 //	command.go      the table: what a row is, look-up, arity, usage
 //	table_*.go      the rows, one file a group
-//	limits.go       arguments and replies of the limiter commands
-//	keyspace.go     the commands that Redis users know for keys
-//	connection.go   HELLO, CLIENT, PING and other commands about a connection
-//	introspect.go   COMMAND, INFO, CONFIG, RL.HELP
 //	reply.go        RESP2 and RESP3
+//
+//	limits.go       arguments and replies of the limiter commands
+//	together.go     all or nothing over several keys
+//	settle.go       ids, reservations; permits.go: permits
+//	throttle.go     the names that other limiters use
+//	inspect.go      RL.INSPECT
+//	keyspace.go     the commands that Redis users know for keys
+//	scan.go         those that go over all keys; glob.go: their patterns
+//
+//	connection.go   HELLO, CLIENT, PING and other commands about a connection
+//	introspect.go   COMMAND; docs.go: COMMAND DOCS; help.go: RL.HELP
+//	info.go         the table of statistics, which INFO prints
+//	settings.go     the table of settings, which CONFIG GET prints
+//	clock.go        TIME and the test clock
+//	keep.go         what is saved, and what is answered while it is loaded
+//
+// How it is tested: the examples of every row run (examples_test.go), transcripts
+// in testdata show behaviour (transcript_test.go says how they are written), and
+// docs/commands.md is generated (docs_test.go).
 //
 // A new command is one row and one pair of parse and write (or one run).
 package server

@@ -287,6 +287,21 @@ func TestRequestBounds(t *testing.T) {
 	}
 }
 
+// TestLongRequestsAreForgotten: a connection that once sent much keeps no room
+// for it.
+func TestLongRequestsAreForgotten(t *testing.T) {
+	r := newRig(t, 2)
+	many := slices.Concat([]byte("*60000\r\n$6\r\nEXISTS\r\n"), bytes.Repeat([]byte("$1\r\nk\r\n"), 59_999))
+	long := request("ECHO", strings.Repeat("x", 900_000))
+	for _, b := range [][]byte{many, long} {
+		s := r.session(&script{reads: [][]byte{b, []byte("PING\r\n"), []byte("PING\r\n"), []byte("PING\r\n")}})
+		s.serve()
+		if cap(s.reader.spans) > argsKeptMax || cap(s.reader.args) > argsKeptMax || len(s.in) > ReadBytesMax {
+			t.Errorf("after %d bytes a session keeps %d spans, %d arguments, %d bytes", len(b), cap(s.reader.spans), cap(s.reader.args), len(s.in))
+		}
+	}
+}
+
 // TestC91HeadersAllocateNothing: a length that a peer announces is not believed.
 func TestC91HeadersAllocateNothing(t *testing.T) {
 	r := newRig(t, 2)

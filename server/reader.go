@@ -45,6 +45,17 @@ type reader struct {
 	args  [][]byte // the same as slices, once complete
 }
 
+// argsKeptMax is how many arguments a reader keeps room for between requests.
+const argsKeptMax = 1024
+
+// forget gives back the room that a long request took. Its arguments must not be
+// used any more.
+func (r *reader) forget() {
+	if r.at == 0 && cap(r.spans) > argsKeptMax {
+		r.spans, r.args = nil, nil
+	}
+}
+
 // next looks for a complete request at the start of buf. It returns the number
 // of bytes that the request takes, 0 while it is not complete; args is empty for
 // an empty request, which is to be ignored. After an error the connection cannot

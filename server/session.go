@@ -100,6 +100,7 @@ func (s *session) received(n int) bool {
 	s.restraint, s.held = s.server.restrained()
 	ok := s.parse() && s.flush() && s.write()
 	s.release()
+	s.reader.forget()
 	s.compact()
 	return ok && !s.closing && !s.server.ending.Load()
 }

@@ -25,4 +25,6 @@
 //     has reached it or not. Sweeping only frees memory.
 //  3. A decision that is denied, and a look, change no entry.
 //  4. Order is promised between operations of one batch on one key.
+//  5. A panic in a core ends the process, whoever owns the core at that moment: it
+//     may be half changed. Nothing else in here ends it.
 package shard

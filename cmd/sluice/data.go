@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,11 @@ func oneDirectory(c *cobra.Command, args []string) error {
 }
 
 func printReport(w io.Writer, r persistence.Report) {
-	fmt.Fprintf(w, "%s: %d records, last written at server time %d ns\n", r.Dir, r.Records, r.LastTime)
+	fmt.Fprintf(w, "%s: %d records", r.Dir, r.Records)
+	if r.LastTime > 0 {
+		fmt.Fprintf(w, ", the last of %s", time.Unix(0, int64(r.LastTime)).UTC().Format(time.RFC3339))
+	}
+	fmt.Fprintln(w)
 	for _, f := range r.Files {
 		fmt.Fprintf(w, "  %s: %s, %d bytes, %d frames, %d records\n", f.Name, f.State, f.Bytes, f.Frames, f.Records)
 		for _, gap := range f.Gaps {

@@ -140,6 +140,7 @@ func (f *serveFlags) serve(s *server.Server, l net.Listener, t *timekeeper, kept
 	if kept != nil {
 		s.SetLoading(&server.Loading{Since: t.Now()})
 	}
+	log.Info("listening", "listen", l.Addr().String(), "pid", os.Getpid())
 	go func() { r.failed <- s.Serve(l) }()
 	if ready, err := load(s, t, kept, set, r); !ready {
 		s.Close()
