@@ -32,14 +32,15 @@
 // # Where things are
 //
 //	error.go    an error that shows the place
-//	node.go     a text as a tree; yaml.go makes it out of tokens
+//	node.go     a text as a tree; yaml.go makes it, with cut.go where it is long
 //	reader.go   fields, names and values, with what would be right
-//	terms.go    what a text says about one limit
-//	plan.go     plans, read.go reads them, override.go finds a key's own terms
+//	terms.go    what a text says about one limit; terms_read.go reads it
+//	plan.go     plans; read.go reads them, override.go finds a key's own terms
 //	state.go    what the state of a key's limit is named
-//	rule.go     rules, pattern.go what they match, tree.go finds them,
-//	            path.go the ways to read a path
+//	write.go    canonical forms
+//	rule.go     rules; pattern.go says what they match, conflict.go when two cannot
+//	            be put in order, tree.go finds them, path.go reads a path
 //	identity.go whom a rule counts, address.go the IP address among them
 //	file.go     the configuration file
-//	book.go     all of it together
+//	book.go     all of it together; change.go makes the next one
 package plans

@@ -96,7 +96,7 @@ func (s *source) find(at place) (column int, line string) {
 		rest = rest[i+1:]
 	}
 	line, _, _ = strings.Cut(rest, "\n")
-	characters := []rune(strings.TrimSuffix(line, "\r"))
+	characters := []rune(line)
 	stands := func(column int) bool {
 		return column >= 1 && column <= len(characters) && characters[column-1] == rune(at.first)
 	}

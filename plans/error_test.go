@@ -17,7 +17,7 @@ var planErrors = []struct{ text, want string }{
 	{`[]`, `a plan must be a mapping such as {limits: ...}, got a list (line 1, column 1)`},
 	{`{}`, `a plan must have a limit, such as limits: {rpm: {algorithm: token_bucket, limit: 600, window: 1m}} (line 1, column 1)`},
 	{`limits: {}`, `limits: a plan must have a limit, such as limits: {rpm: {algorithm: token_bucket, limit: 600, window: 1m}} (line 1, column 9)`},
-	{`limits:`, `limits: a plan must have a limit, such as limits: {rpm: {algorithm: token_bucket, limit: 600, window: 1m}} (line 1, column 9)`},
+	{`limits:`, `limits: a plan must have a limit, such as limits: {rpm: {algorithm: token_bucket, limit: 600, window: 1m}} (line 1, column 7)`},
 	{`limits: []`, `limits: limits must be a mapping such as {name: ...}, got a list (line 1, column 9)`},
 	{`limit: {}`, `unknown field 'limit', did you mean 'limits'? (line 1, column 1)`},
 	{`limits: {rpm: 5}`, `limits.rpm: a limit must be a mapping such as {algorithm: ...}, got '5' (line 1, column 15)`},
@@ -118,14 +118,17 @@ var syntaxErrors = []struct{ text, want string }{
 	{`a: b: c`, `mapping value is not allowed in this context (line 1, column 4)`},
 	{`a: - b`, `block sequence entries are not allowed in this context (line 1, column 4)`},
 	{`{[a]: b}`, `found an invalid key for this map (line 1, column 5)`},
-	{"? a\n: b", `a name must be a word or a string (line 1, column 1)`},
+	{"? a\n: b", `explicit keys (?) are not supported: write name: value (line 1, column 1)`},
+	{"limits:" + strings.Repeat("\n  a:", 50), `limits.a: a limit must be a mapping such as {algorithm: ...}, got nothing (line 2, column 4)`},
+	{`limits: {a, b: 1}`, `'a' has no value: write name: value (line 1, column 10)`},
+	{`limits: {b: 1, a}`, `'a' has no value: write name: value (line 1, column 16)`},
+	{`limits: {b: [c, d], "a" }`, `'a' has no value: write name: value (line 1, column 21)`},
 	{"a: 1\n- b", `non-map value is specified (line 2, column 1)`},
 	{"a: 1\nb", `non-map value is specified (line 2, column 1)`},
 	{`[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[`, `this is nested too deep (line 1, column 33)`},
 	{`- - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - `, `this is nested too deep (line 1, column 65)`},
 	{`a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: a: `, `this is nested too deep (line 1, column 98)`},
 	{`&a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a &a `, `this is nested too deep (line 1, column 97)`},
-	{`? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? `, `this is nested too deep (line 1, column 65)`},
 	{`!a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a !a `, `this is nested too deep (line 1, column 65)`},
 	{`{a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: `, `this is nested too deep (line 1, column 129)`},
 	{"limits:\r\n  rpm: 5\r\n", `limits.rpm: a limit must be a mapping such as {algorithm: ...}, got '5' (line 2, column 8)`},
@@ -289,7 +292,7 @@ func checkError(t *testing.T, text string, err error) {
 	if at, width := utf8.RuneCountInString(caret), utf8.RuneCountInString(shown); at > width+1 {
 		t.Errorf("%q: the caret stands behind the line\n%s", text, e.Snippet)
 	}
-	if lines := 1 + strings.Count(text, "\n"); e.Line > lines {
+	if lines := 1 + strings.Count(lineEnds.Replace(text), "\n"); e.Line > lines {
 		t.Errorf("%q: line %d of %d", text, e.Line, lines)
 	}
 }

@@ -66,7 +66,7 @@ func ParseServer(name string, text []byte) (*File, error) {
 
 // parseFile reads some sections of a file.
 func (p Parser) parseFile(name string, text []byte, wanted []string) (*File, error) {
-	n, src, err := parse(name, text, FileBytesMax, sectionLevels)
+	n, src, err := parse(name, text, FileBytesMax, cutLevels)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func ParsePlan(name string, text []byte) (*Plan, error) { return Parser{}.ParseP
 
 // ParsePlan reads one plan.
 func (p Parser) ParsePlan(name string, text []byte) (*Plan, error) {
-	n, src, err := parse("", text, TextBytesMax, 0)
+	n, src, err := parse("", text, TextBytesMax, cutLevels)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func ParseRule(name string, text []byte) (*Rule, error) { return Parser{}.ParseR
 
 // ParseRule reads one rule.
 func (p Parser) ParseRule(name string, text []byte) (*Rule, error) {
-	n, src, err := parse("", text, TextBytesMax, 0)
+	n, src, err := parse("", text, TextBytesMax, cutLevels)
 	if err != nil {
 		return nil, err
 	}

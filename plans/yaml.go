@@ -3,13 +3,12 @@ package plans
 // From text to tree. goccy/go-yaml cuts the text into tokens and makes trees of
 // them; here its trees become ours.
 //
-// Its parser copies the rest of the tokens at every level, so the work for a file
-// with 10,000 plans would grow with the square of their number. What makes a file
-// long are the entries of two levels of block style: the sections, and the plans
-// and rules in them. Those levels are cut here, by the columns of the tokens, and
-// the parser gets one entry at a time. Where a level is written in any other way
-// (flow style, anchors, explicit keys) it goes to the parser as a whole, and comes
-// out the same.
+// Its parser copies the rest of the tokens for every entry of a block mapping, so
+// the work for 10,000 plans would grow with the square of their number. Therefore
+// block mappings and lists are cut here, by the columns of their tokens, and the
+// parser gets what is left: single values and flow style. What cannot be cut by
+// such simple means goes to the parser as a whole, unless it is too long for that;
+// what can be cut comes to the same.
 
 import (
 	"errors"
@@ -32,8 +31,12 @@ const (
 	// nestingMax bounds how deep a text may be nested on one line; what is legal
 	// is nested less than ten deep.
 	nestingMax = 32
-	// sectionLevels are the levels of a file that are cut before they are parsed.
-	sectionLevels = 2
+	// cutLevels are the levels of block style that are cut before the parser gets
+	// the rest; a plan in a file has six.
+	cutLevels = 8
+	// uncutTokensMax is the longest text in block style that goes to the parser
+	// although it could not be cut.
+	uncutTokensMax = 50_000
 )
 
 // forest is the reading of one text.
@@ -45,26 +48,46 @@ type forest struct {
 // parse makes the tree of a text, of which the given number of levels may be long.
 // The text is a single document of at most most bytes.
 func parse(file string, text []byte, most, levels int) (n *node, src *source, err *Error) {
-	src = &source{file: file, text: strings.TrimPrefix(string(text), "\ufeff")}
+	src = &source{file: file, text: lineEnds.Replace(strings.TrimPrefix(string(text), "\ufeff"))}
 	if len(text) > most {
 		return nil, src, src.syntaxError(place{}, "the text is too long: at most %d bytes, got %d", most, len(text))
 	}
 	if !utf8.ValidString(src.text) {
 		return nil, src, src.syntaxError(badByte(src.text), "this is not UTF-8")
 	}
+	// Tokens and trees are somebody else's: what they may be in the oddest texts we
+	// do not know, and a server must not fall over a text.
 	defer func() {
 		if r := recover(); r != nil {
 			n, err = nil, src.syntaxError(place{}, "this cannot be read as YAML or JSON")
 		}
 	}()
-	tokens, err := src.tokens()
-	if err != nil {
-		return nil, src, err
-	}
-	f := &forest{src: src, anchors: map[string]*node{}}
-	n, err = f.grow(tokens, place{line: 1, column: 1}, levels)
+	n, err = src.grow(levels)
 	return n, src, err
 }
+
+// grow makes the tree of the source. If cutting comes to an error, the parser has
+// the last word, since it sees what stands around.
+func (s *source) grow(levels int) (*node, *Error) {
+	tokens, err := s.tokens()
+	if err != nil {
+		return nil, err
+	}
+	if levels > 0 {
+		long := len(tokens) > uncutTokensMax
+		f := &forest{src: s, anchors: map[string]*node{}}
+		n, err := f.grow(tokens, place{line: 1, column: 1}, levels)
+		if err == nil || long {
+			return n, err
+		}
+		return s.grow(0)
+	}
+	f := &forest{src: s, anchors: map[string]*node{}}
+	return f.grow(tokens, place{line: 1, column: 1}, levels)
+}
+
+// lineEnds makes one of the three ways to end a line of all.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // badByte is the place of the first byte that is not UTF-8.
 func badByte(text string) place {
@@ -89,6 +112,7 @@ func (s *source) tokens() (token.Tokens, *Error) {
 	all := lexer.Tokenize(s.text)
 	kept := all[:0]
 	var deep nesting
+	var names valueless
 	ended := false
 	for _, t := range all {
 		switch t.Type {
@@ -101,6 +125,8 @@ func (s *source) tokens() (token.Tokens, *Error) {
 			continue
 		case token.DirectiveType:
 			return nil, s.syntaxError(placeOf(t), "directives are not supported")
+		case token.MappingKeyType:
+			return nil, s.syntaxError(placeOf(t), "explicit keys (?) are not supported: write name: value")
 		case token.DocumentHeaderType:
 			if len(kept) > 0 {
 				ended = true
@@ -113,6 +139,9 @@ func (s *source) tokens() (token.Tokens, *Error) {
 		}
 		if deep.after(t) > nestingMax {
 			return nil, s.syntaxError(placeOf(t), "this is nested too deep")
+		}
+		if name := names.after(t); name != nil {
+			return nil, s.syntaxError(placeOf(name), "'%s' has no value: write name: value", show(name.Value))
 		}
 		kept = append(kept, t)
 	}
@@ -129,21 +158,19 @@ type nesting struct {
 
 // after returns how deep the text is nested with one more token.
 func (d *nesting) after(t *token.Token) int {
-	sameLine, last := t.Position.Line == d.line, d.last
+	if t.Position.Line != d.line {
+		d.row = 0
+	}
+	last := d.last
 	d.line, d.last = t.Position.Line, t.Type
 	switch t.Type {
 	case token.MappingStartType, token.SequenceStartType:
 		d.flow++
 		d.row = 0
 	case token.MappingEndType, token.SequenceEndType:
-		d.flow--
+		d.flow = max(d.flow-1, 0)
 		d.row = 0
-	case token.MappingKeyType, token.AnchorType, token.TagType, token.AliasType:
-		d.row++
-	case token.SequenceEntryType, token.MappingValueType:
-		if !sameLine {
-			d.row = 0
-		}
+	case token.AnchorType, token.TagType, token.AliasType, token.SequenceEntryType, token.MappingValueType:
 		d.row++
 	default:
 		isKey := t.Next != nil && t.Next.Type == token.MappingValueType
@@ -152,6 +179,37 @@ func (d *nesting) after(t *token.Token) int {
 		}
 	}
 	return max(d.flow, d.row)
+}
+
+// valueless looks for a name without a value in a mapping of flow style: {a, b: 1}.
+// YAML has it that a is there and empty, we have no use for it, and for the parser
+// many of them are hard work.
+type valueless struct {
+	inMapping [nestingMax + 1]bool
+	depth     int
+	last      [2]*token.Token // the two tokens before
+}
+
+// after takes one more token and returns the name before it, if that has no value.
+func (v *valueless) after(t *token.Token) (name *token.Token) {
+	before, last := v.last[0], v.last[1]
+	v.last = [2]*token.Token{last, t}
+	inside := v.depth > 0 && v.inMapping[v.depth]
+	switch t.Type {
+	case token.MappingStartType, token.SequenceStartType:
+		v.depth++
+		v.inMapping[v.depth] = t.Type == token.MappingStartType
+		return nil
+	case token.MappingEndType, token.SequenceEndType:
+		v.depth = max(v.depth-1, 0)
+	case token.CollectEntryType:
+	default:
+		return nil
+	}
+	if inside && isScalar(last) && (before.Type == token.MappingStartType || before.Type == token.CollectEntryType) {
+		return last
+	}
+	return nil
 }
 
 // placeOf is where a token begins.
@@ -177,12 +235,16 @@ func (f *forest) grow(tokens token.Tokens, at place, levels int) (*node, *Error)
 	if len(tokens) == 0 {
 		return &node{at: at}, nil
 	}
-	if levels > 0 {
-		if n, err := f.growMapping(tokens, levels); n != nil || err != nil {
+	if t := tokens[0]; len(tokens) == 1 && isScalar(t) {
+		return scalarNode(t), nil
+	}
+	if levels > 0 && !startsFlow(tokens[0]) {
+		n, odd, err := f.cut(tokens, at, levels)
+		if n != nil || err != nil {
 			return n, err
 		}
-		if n, err := f.growList(tokens, levels); n != nil || err != nil {
-			return n, err
+		if len(tokens) > uncutTokensMax {
+			return nil, f.src.syntaxError(placeOf(odd), "a name with a ':' is expected here, or a list's '-'")
 		}
 	}
 	tokens[0].Prev, tokens[len(tokens)-1].Next = nil, nil
@@ -210,6 +272,28 @@ func (f *forest) grow(tokens token.Tokens, at place, levels int) (*node, *Error)
 	return found, nil
 }
 
+// startsFlow says whether a value in flow style begins with a token.
+func startsFlow(t *token.Token) bool {
+	return t.Type == token.MappingStartType || t.Type == token.SequenceStartType
+}
+
+// isScalar says whether a token is a value by itself.
+func isScalar(t *token.Token) bool {
+	switch t.Type {
+	case token.BinaryIntegerType, token.OctetIntegerType, token.HexIntegerType, token.InfinityType, token.NanType:
+		return true
+	}
+	return isPlainKey(t)
+}
+
+// scalarNode makes a node of such a token.
+func scalarNode(t *token.Token) *node {
+	if t.Type == token.NullType {
+		return &node{at: placeOf(t)}
+	}
+	return &node{shape: scalar, text: t.Value, at: placeOf(t)}
+}
+
 // parserError takes what the parser has to say and leaves its drawing out.
 func (f *forest) parserError(err error) *Error {
 	var syntax interface {
@@ -231,110 +315,6 @@ func oneLine(message string) string {
 		}
 		return c
 	}, strings.ReplaceAll(message, "'\t'", "'\\t'"))
-}
-
-// growMapping makes a tree of a block mapping whose keys are plain or quoted, nil
-// if the tokens are anything else.
-func (f *forest) growMapping(tokens token.Tokens, levels int) (*node, *Error) {
-	column := tokens[0].Position.Column
-	var starts []int
-	flow := 0
-	for i, t := range tokens {
-		switch t.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			flow++
-		case token.MappingEndType, token.SequenceEndType:
-			flow--
-		}
-		if t.Position.Column > column || flow > 0 && i > 0 {
-			continue
-		}
-		isKey := isPlainKey(t) && i+1 < len(tokens) && tokens[i+1].Type == token.MappingValueType && tokens[i+1].Position.Line == t.Position.Line
-		switch {
-		case isKey && t.Position.Column == column:
-			starts = append(starts, i)
-		case t.Type == token.SequenceEntryType && t.Position.Column == column && i > 0:
-			// A list may stand in the column of the name that it belongs to.
-		default:
-			return nil, nil
-		}
-	}
-	starts = append(starts, len(tokens))
-	for i, start := range starts[:len(starts)-1] {
-		if !standsAlone(tokens[start+1], tokens[start+2:starts[i+1]]) {
-			return nil, nil
-		}
-	}
-	n := &node{shape: mapping, at: placeOf(tokens[0])}
-	for i, start := range starts[:len(starts)-1] {
-		key, end := tokens[start], starts[i+1]
-		value, err := f.grow(tokens[start+2:end:end], placeOf(tokens[start+1]), levels-1)
-		if err != nil {
-			return nil, err
-		}
-		n.pairs = append(n.pairs, pair{name: key.Value, at: placeOf(key), value: value})
-	}
-	return n, nil
-}
-
-// standsAlone says whether a value means the same without the name before it: it
-// begins on a line of its own, or it is one scalar, alias or flow collection.
-func standsAlone(colon *token.Token, value token.Tokens) bool {
-	if len(value) == 0 || value[0].Position.Line != colon.Position.Line {
-		return true
-	}
-	switch value[0].Type {
-	case token.MappingStartType, token.SequenceStartType:
-		return true
-	case token.LiteralType, token.FoldedType, token.AliasType:
-		return len(value) == 2
-	}
-	return len(value) == 1 && isPlainKey(value[0])
-}
-
-// isPlainKey says whether a token can be a name by itself.
-func isPlainKey(t *token.Token) bool {
-	switch t.Type {
-	case token.StringType, token.SingleQuoteType, token.DoubleQuoteType, token.IntegerType, token.FloatType, token.BoolType, token.NullType:
-		return true
-	}
-	return false
-}
-
-// growList makes a tree of a block list, nil if the tokens are anything else.
-func (f *forest) growList(tokens token.Tokens, levels int) (*node, *Error) {
-	if tokens[0].Type != token.SequenceEntryType {
-		return nil, nil
-	}
-	column := tokens[0].Position.Column
-	var starts []int
-	flow := 0
-	for i, t := range tokens {
-		switch t.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			flow++
-		case token.MappingEndType, token.SequenceEndType:
-			flow--
-		}
-		if t.Position.Column > column || flow > 0 {
-			continue
-		}
-		if t.Type != token.SequenceEntryType || t.Position.Column != column {
-			return nil, nil
-		}
-		starts = append(starts, i)
-	}
-	starts = append(starts, len(tokens))
-	n := &node{shape: list, at: placeOf(tokens[0])}
-	for i, start := range starts[:len(starts)-1] {
-		end := starts[i+1]
-		item, err := f.grow(tokens[start+1:end:end], placeOf(tokens[start]), levels-1)
-		if err != nil {
-			return nil, err
-		}
-		n.items = append(n.items, item)
-	}
-	return n, nil
 }
 
 // convert makes one of our nodes out of one of the parser's.

@@ -41,12 +41,11 @@ func drawn(n *node) string {
 	return b.String()
 }
 
-// checkCut fails unless a text comes to the same cut at every number of levels. The
-// parser is lenient in places where cutting is not, never the other way round.
+// checkCut fails unless a text comes to the same cut at every number of levels.
 func checkCut(t *testing.T, text string) {
 	t.Helper()
 	whole, _, wholeErr := parse("", []byte(text), FileBytesMax, 0)
-	for levels := 1; levels <= 3; levels++ {
+	for levels := 1; levels <= 4; levels++ {
 		cut, _, err := parse("", []byte(text), FileBytesMax, levels)
 		if (err == nil) != (wholeErr == nil) {
 			t.Fatalf("%q: cut at %d levels: %v, as a whole: %v", text, levels, err, wholeErr)
@@ -61,7 +60,7 @@ func TestCut(t *testing.T) {
 	for _, text := range []string{
 		"", "#", "a", "a: 1", "a:\nb:\n", "a:\n  b: 1\n  c:\n    d: 2\ne: 3\n", "a:\n- 1\n- 2\nb: 1\n", "a:\n  - b: 1\n    c: 2\n  - d: 3\n", "- - 1\n  - 2\n- 3\n", "a: [1,\n 2]\nb: {c: 1,\n d: 2}\n",
 		"a: |\n  x\n  y: 1\nb: >-\n  z\n", "a: 'x\n  y'\nb: \"c\n  d\"\n", "a: x\n  y\nb: 1\n", "a: # c\n  # d\n  b: 1 # e\n# f\nc: 2\n", "'a': 1\n\"b\": 2\n3: 4\ntrue: 5\nnull: 6\n",
-		"a: &x\n  b: 1\nc: *x\n", "a: &x 1\nb: *x\n", "a:\n  &x b: 1\n", "? a\n: 1\n", "{a: 1}\n", "[a, b]\n", "a: {b: [{c: 1}]}\n", "---\na: 1\n...\n", "a: 1\n\n\n\nb:\n\n  c: 2\n",
+		"a: &x\n  b: 1\nc: *x\n", "a: &x 1\nb: *x\n", "a:\n  &x b: 1\n", "a: &x {b: 1}\nc: *x\nd: &y\n  - e\nf: *y\n", "a: &x &y 1", "&x a: 1", "&x\na: 1", "a: &x\nb: 1", "a: &x b: 1", "- &x a: 1\n  b: 2\n- *x", "? a\n: 1\n", "{a: 1}\n", "[a, b]\n", "a: {b: [{c: 1}]}\n", "---\na: 1\n...\n", "a: 1\n\n\n\nb:\n\n  c: 2\n",
 		"a:\r\n  b: 1\r\nc: 2\r\n", "é:\n  ü: ö\n", "a: !x 1", "a: b: c", "a: - b", "a:\n b: 1\n  c: 2", "a:\n  b: 1\n c: 2", "- a\nb: 1", "a: 1\n- b", "a: {\nb: 1\n}\n", "a: [\n]\nb: 1", "a: 1\n b: 2\n", "-\n-\n", "- \n  a: 1\n",
 		"a: *x", "a: 1\na: 2\n", "a:\n  b: 1\n  b: 2\n", "<<: {a: 1}\n", "a:\n  <<: {b: 1}\n", "a: \"x\"y\n", "a: 'x' 'y'\n", "a: 1 2\n", "a:\n  - 1\n - 2\n", "a: @x", "a: %x", "a: `x`",
 	} {
@@ -96,6 +95,14 @@ plans:
 	}
 	if f.Plans[0].Name != "free" || string(f.Plans[3].AppendJSON(nil)) != string(f.Plans[0].AppendJSON(nil)) || string(f.Plans[1].AppendJSON(nil)) != string(f.Plans[0].AppendJSON(nil)) {
 		t.Error("aliases differ from what they stand for")
+	}
+	var many strings.Builder
+	many.WriteString("plans:\n  p0: &p {limits: {a: {algorithm: tb, limit: 5, window: 1m}}}\n")
+	for i := range 15_000 {
+		fmt.Fprintf(&many, "  p%d: *p\n", i+1)
+	}
+	if f, err := ParseFile("f", []byte(many.String())); err != nil || len(f.Plans) != 15_001 {
+		t.Errorf("many aliases: %v", err)
 	}
 	// Aliases of aliases do not come to more than the bound.
 	var b strings.Builder
