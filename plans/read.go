@@ -1,6 +1,7 @@
 package plans
 
-// Reading plans.
+// Reading plans, from a section of a file or from a text of their own. The fields
+// of a limit are read next door, in terms_read.go.
 
 import (
 	"slices"
