@@ -134,6 +134,13 @@ func (w *wheelTwin) sound() error {
 			return fmt.Errorf("entry %d expires at %d, want %d", d.i, e.expiry, d.expiry)
 		}
 	}
+	// A copy that may look at no entry moves nothing but itself.
+	if due := w.wheel.due(); due < math.MaxUint64-tick && len(w.list) > 0 {
+		early, late := w.wheel, w.wheel
+		if early.advance(due-1, 0, nil) || !late.advance(due, 0, nil) {
+			return fmt.Errorf("the wheel stands at tick %d and says that it is due at %d", w.wheel.now, due)
+		}
+	}
 	after := w.wheel
 	if _, busy := after.current(); busy {
 		return nil
