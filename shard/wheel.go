@@ -151,13 +151,14 @@ func (w *wheel) ahead(level int) (d int, ok bool) {
 
 // due is the instant at which advance next has something to do, at the latest.
 func (w *wheel) due() uint64 {
-	if _, ok := w.current(); ok {
-		return (w.now + 1) << tickBits
+	t := w.now
+	if _, ok := w.current(); !ok {
+		t = w.next()
 	}
-	if t := w.next(); t < 1<<(64-tickBits)-1 {
-		return (t + 1) << tickBits
+	if t >= 1<<(64-tickBits)-1 {
+		return 1<<64 - 1
 	}
-	return 1<<64 - 1
+	return (t + 1) << tickBits
 }
 
 func (w *wheel) bytes() int { return int(unsafe.Sizeof(*w)) }
