@@ -149,10 +149,11 @@ func (w *wheel) ahead(level int) (d int, ok bool) {
 	return d + 1 + bits.TrailingZeros64(ahead), ahead != 0
 }
 
-// due is the instant at which advance next has something to do, at the latest.
+// due is the instant at which advance next has something to do; the last one there
+// is if it never has.
 func (w *wheel) due() uint64 {
 	t := w.now
-	if _, ok := w.current(); !ok {
+	if _, busy := w.current(); !busy {
 		t = w.next()
 	}
 	if t >= 1<<(64-tickBits)-1 {
