@@ -232,6 +232,24 @@ func TestKeysOfEveryLength(t *testing.T) {
 	must(t, a.Core)
 }
 
+// Two keys with one hash, which real keys never have, are two keys.
+func TestSameHashOtherKey(t *testing.T) {
+	a, l := newAsker(), newLimit(algorithms.FixedWindow, 10, time.Hour)
+	a.allow(start, "one", l, 1)
+	one := Op{Key: []byte("one"), hash: a.hash([]byte("one"))}
+	i := a.find(&one)
+	for _, hint := range []slot{0, i} {
+		other := Op{Key: []byte("two"), hash: one.hash, hint: hint}
+		if found := a.find(&other); i == 0 || found != 0 {
+			t.Errorf("hint %d: a key with the hash of entry %d is taken for entry %d", hint, i, found)
+		}
+		wrong := Op{Key: one.Key, hash: one.hash ^ 1<<63, hint: hint}
+		if found := a.find(&wrong); found != 0 {
+			t.Errorf("hint %d: entry %d is found under another hash", hint, found)
+		}
+	}
+}
+
 // No step allocates, neither on keys that are there nor where keys come and go.
 func TestStepAllocatesNothing(t *testing.T) {
 	a, now := newAsker(), start
