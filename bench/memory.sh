@@ -21,21 +21,25 @@ done
 sha=$(redis-cli -p 16379 SCRIPT LOAD "$(cat "$here/token_bucket.lua")")
 rss() { awk '/^VmRSS/ { print $2 * 1024 }' "/proc/$1/status"; }
 
-# fill PORT COMMAND…: the command for each key, where %s stands for the key.
+# fill PORT WORD…: the request for each key, which takes the place of
+# the word %.
 fill() {
   local port=$1
   shift
-  awk -v n="$keys" -v format="$*" 'BEGIN { for (i = 0; i < n; i++) printf format "\n", sprintf("user:%015d", i) }' |
-    redis-cli -p "$port" --pipe >/dev/null
+  awk -v n="$keys" 'BEGIN {
+    request = "*" (ARGC - 1) "\r\n"
+    for (i = 1; i < ARGC; i++) request = request (ARGV[i] == "%" ? "$20\r\nuser:%015d\r\n" : "$" length(ARGV[i]) "\r\n" ARGV[i] "\r\n")
+    for (i = 0; i < n; i++) printf request, i
+  }' "$@" | redis-cli -p "$port" --pipe >/dev/null
 }
 
 echo "| server | keys | bytes a key over the empty server |"
 echo "|---|---|---|"
 before=$(rss $sluice_pid)
-fill 16380 "RL.ALLOW %s token_bucket 100 1000000s 1"
+fill 16380 RL.ALLOW % token_bucket 100 1000000s 1
 [ "$(redis-cli -p 16380 DBSIZE)" = "$keys" ]
 echo "| Sluice, token_bucket | $keys | $((($(rss $sluice_pid) - before) / keys)) |"
 before=$(rss $redis_pid)
-fill 16379 "EVALSHA $sha 1 %s 100 1000000 1"
+fill 16379 EVALSHA "$sha" 1 % 100 1000000 1
 [ "$(redis-cli -p 16379 DBSIZE)" = "$keys" ]
 echo "| Redis, token bucket in Lua | $keys | $((($(rss $redis_pid) - before) / keys)) |"

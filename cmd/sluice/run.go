@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -84,7 +85,15 @@ func (f *serveFlags) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, erro
 	return k, nil
 }
 
+// garbagePercent is how much the heap may grow between collections. The table holds
+// no pointers, so a collection takes milliseconds at millions of keys, and memory is
+// worth more. GOGC, where it is set, has the last word.
+const garbagePercent = 25
+
 func (f *serveFlags) run() error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
+	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: f.level}))
 	t, err := f.clock()
 	if err != nil {
