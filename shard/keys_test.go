@@ -126,6 +126,41 @@ func blocksOf(k *keys, used map[keyRef][]byte) [][]bool {
 	return blocks
 }
 
+// Pages of one and two keys, so that they fill up and empty all the time.
+func TestKeyPagesTwin(t *testing.T) {
+	r, k := newRand(t, 2), &keys{}
+	want := make(map[keyRef][]byte)
+	var order []keyRef
+	for step := range 3000 {
+		if most := 5 + step/100; len(order) == 0 || len(order) < most && r.IntN(3) > 0 {
+			key := bytes.Repeat([]byte{byte(step)}, pick(r, 30_000, 40_000, 60_000, KeyBytesMax))
+			ref := k.put(key)
+			want[ref] = key
+			order = append(order, ref)
+		} else {
+			n := r.IntN(len(order))
+			k.drop(order[n])
+			delete(want, order[n])
+			order[n] = order[len(order)-1]
+			order = order[:len(order)-1]
+		}
+		if err := k.verifyPages(blocksOf(k, want)); err != nil {
+			t.Fatalf("step %d: %v", step, err)
+		}
+		for class := range k.classes {
+			// What was given back is used again, so there are never more than lived at once.
+			if pages := len(k.classes[class].pages); pages > 37 {
+				t.Fatalf("step %d: class %d has %d pages for %d keys", step, class, pages, len(order))
+			}
+		}
+	}
+	for ref, key := range want {
+		if !k.same(ref, key) {
+			t.Fatalf("block %#x of %d bytes", ref, len(key))
+		}
+	}
+}
+
 // A block that was freed is used again, by a key of another length that fits too.
 func TestKeysReuse(t *testing.T) {
 	k := &keys{}

@@ -92,6 +92,9 @@ func TestC85MemoryComesBack(t *testing.T) {
 			t.Errorf("round %d: %d keys are left after their second", round, f.Len())
 		}
 	}
+	if n := f.Stats().Expired; n != uint64(2*keys) {
+		t.Errorf("%d keys expired, want %d", n, 2*keys)
+	}
 	if bytes[1] > bytes[0]*11/10 {
 		t.Errorf("%d bytes in the first round, %d in the second", bytes[0], bytes[1])
 	}

@@ -92,3 +92,16 @@ func TestScanEnds(t *testing.T) {
 		}
 	}
 }
+
+// A slab that is full to its last slot ends there.
+func TestScanOfFullChunks(t *testing.T) {
+	c := NewCore(start)
+	f := newFiller(c, 100)
+	f.fill(start, 0, 2*chunkEntries-1, newLimit(algorithms.TokenBucket, 1, time.Hour))
+	met := 0
+	if cursor := c.Scan(start, 0, 1<<30, func([]byte, View) { met++ }); cursor != 0 || met != 2*chunkEntries-1 {
+		t.Errorf("met %d keys of %d, cursor %d", met, 2*chunkEntries-1, cursor)
+	}
+	c.Rewind(start - second)
+	must(t, c)
+}
