@@ -57,7 +57,12 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	if [ -z "$$targets" ]; then echo 'no fuzz target found' >&2; exit 1; fi; \
 	while read -r package name; do \
 		echo "$$package $$name"; \
-		go test "$$package" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x; \
+		out=$$(go test "$$package" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x 2>&1) && ok=1 || ok=0; \
+		echo "$$out" | tail -n 4; \
+		if [ $$ok = 0 ]; then \
+			if grep -q 'Failing input\|panic' <<<"$$out" || ! grep -q 'context deadline exceeded' <<<"$$out"; then echo "$$out"; exit 1; fi; \
+			echo 'the time ran out in a worker; no input failed'; \
+		fi; \
 	done <<<"$$targets"
 
 crash: ## kill -9 a working server CRASH_KILLS (1000) times and hold what is left against what was promised
