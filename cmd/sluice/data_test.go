@@ -70,6 +70,7 @@ func TestTornTail(t *testing.T) {
 	if len(lines) != 1 || !strings.Contains(lines[0], "a torn tail of the journal was cut") || !strings.Contains(lines[0], "file="+journalOne) {
 		t.Errorf("the log says %q", lines)
 	}
+	documented(t, dir, lines[0][strings.Index(lines[0], "level="):])
 	c := p.dial()
 	c.want("DBSIZE", "99")
 	c.ask("RL.ALLOW k99 fixed_window 1000 100000h 1")
@@ -97,6 +98,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%q does not say %q", text, want)
 		}
 	}
+	documented(t, dir, text)
 	before := files(t, dir)
 	report, errs, status := run(t, "data", "check", dir)
 	if status != 1 || !strings.Contains(report, journalOne) || !strings.Contains(report, "problem:") ||
@@ -151,9 +153,11 @@ func TestMissingGeneration(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, journalOne)); err != nil {
 		t.Fatal(err)
 	}
-	if text := refused(t, dir); !strings.Contains(text, "missing") || !strings.Contains(text, "sluice data repair DIR") {
+	text := refused(t, dir)
+	if !strings.Contains(text, "missing") || !strings.Contains(text, "sluice data repair DIR") {
 		t.Error(text)
 	}
+	documented(t, dir, text)
 }
 
 // Files of a newer version, and files that are not ours, are never touched.
@@ -193,6 +197,9 @@ func TestNewerAndForeignFiles(t *testing.T) {
 			_, text, status := run(t, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--dir", dir)
 			if status != 1 || strings.Count(text, "\n") != 1 || !strings.Contains(text, row.want) {
 				t.Errorf("exit %d, %q", status, text)
+			}
+			if strings.HasSuffix(row.name, " journal") || row.name == "a journal of somebody else" {
+				documented(t, dir, text)
 			}
 			if _, errs, status := run(t, "data", "repair", dir); status != 1 || strings.Count(errs, "\n") != 1 {
 				t.Errorf("repair: exit %d, %q", status, errs)
@@ -264,6 +271,7 @@ func TestClockBehind(t *testing.T) {
 			t.Errorf("%q does not say %q", text, want)
 		}
 	}
+	documented(t, dir, text)
 	p = start(t, "--dir", dir, "--allow-clock-behind")
 	c = p.dial()
 	if now := c.ask("RL.CLOCK GET"); !strings.HasPrefix(now, "41024448") {
@@ -307,6 +315,8 @@ func TestLoadingTakesAWhile(t *testing.T) {
 	c := p.dial()
 	if reply := c.ask("RL.ALLOW k gcra 1 1s"); !strings.HasPrefix(reply, "-LOADING Sluice is loading its data, ") {
 		t.Errorf("it says %s", reply)
+	} else {
+		documented(t, dir, reply)
 	}
 	c.want("PING", "+PONG")
 	if got := c.info("loading"); got != "1" {

@@ -44,6 +44,7 @@ func TestDiskFull(t *testing.T) {
 	if !strings.HasPrefix(refusal, misconf) || !strings.Contains(refusal, dir+"/journal-0000000001: file too large") {
 		t.Fatalf("after %d calls it says %q", acked, refusal)
 	}
+	documented(t, dir, strings.Replace(refusal, "file too large", "no space left on device", 1)[1:])
 	// A new file has room for some more, so the limit must be lower than any.
 	p.limitFiles(10)
 	p.until("it refuses", func() bool { return strings.HasPrefix(c.ask("DEL nothing"), misconf) })
@@ -70,6 +71,8 @@ func TestDiskFull(t *testing.T) {
 		}
 		return true
 	})
+	told := p.logs("the journal does not keep its promise")[0]
+	documented(t, dir, strings.Replace(told[strings.Index(told, "level="):], "file too large", "no space left on device", 1))
 	p.limitFiles(unix.RLIM_INFINITY)
 	freed := time.Now()
 	p.until("it goes on", func() bool { return c.ask("DEL nothing") == "0" })

@@ -99,6 +99,9 @@ func TestCannotStart(t *testing.T) {
 		if status != 1 || !strings.HasPrefix(err, "sluice: "+row.want) || strings.Count(err, "\n") != 1 {
 			t.Errorf("%q\nexit %d, %q\nwant 1, %q", row.args, status, err, row.want)
 		}
+		if strings.Contains(row.want, "; ") && !strings.HasPrefix(row.want, "mkdir") {
+			documented(t, held, strings.ReplaceAll(err, "127.0.0.1:0", "127.0.0.1:6380"))
+		}
 	}
 	holder.dial().want("PING", "+PONG")
 	if text, _ := os.ReadFile(file); string(text) != "mine" {
@@ -296,7 +299,9 @@ func TestFullTable(t *testing.T) {
 	for i := range 10 {
 		c.ask(fmt.Sprintf("RL.ALLOW k%d token_bucket 10 10s", i))
 	}
-	c.want("RL.ALLOW new token_bucket 10 10s", "-OOM no room for a new key, and none may be thrown away; this call was not decided")
+	const full = "-OOM no room for a new key, and none may be thrown away; this call was not decided"
+	c.want("RL.ALLOW new token_bucket 10 10s", full)
+	documented(t, "nowhere", full)
 	c.want("RL.PEEK new token_bucket 10 10s", "[1 10 10 0 0 0]")
 	c.want("RL.ALLOW k3 token_bucket 10 10s 9", "[1 10 0 0 10000 0]")
 	c.want("RL.ALLOW k3 token_bucket 10 10s 1", "[0 10 0 1000 10000 0]")
