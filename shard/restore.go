@@ -37,9 +37,12 @@ func (c *Core) Restore(now uint64, key, value []byte) error {
 	c.logs.bytes -= log.Bytes()
 	k := &c.stored
 	err := parseValue(value, &c.ledger.head, k, log)
+	void := err != nil || k.FreshAt <= now
+	if void {
+		log.Reset() // before it is counted: the ids of permits go with it
+	}
 	c.logs.bytes += log.Bytes()
-	if err != nil || k.FreshAt <= now {
-		log.Reset()
+	if void {
 		return err
 	}
 	c.adoptLog()
