@@ -180,6 +180,7 @@ func (set *Set) Export(emit func(now uint64, records []byte) error) error {
 			if err := emit(at, records); err != nil {
 				return err
 			}
+			yield()
 		}
 		if err := set.exportIDs(n, emit); err != nil {
 			return err

@@ -5,6 +5,8 @@ package simulation
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,4 +91,77 @@ func BenchmarkLoad(b *testing.B) {
 			b.ReportMetric(benchKeys*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
 		})
 	}
+}
+
+// BenchmarkSpend tells what a decision costs under each mode of the journal: time, and
+// processor time of the whole process, which other work on the machine disturbs less.
+func BenchmarkSpend(b *testing.B) {
+	for _, keys := range []int{100_000, 1_000_000} {
+		for _, mode := range []persistence.Mode{persistence.Off, persistence.OSDecides, persistence.EverySec, persistence.Always} {
+			b.Run(fmt.Sprintf("keys=%d/journal=%v", keys, mode), func(b *testing.B) { benchSpend(b, keys, mode) })
+		}
+	}
+}
+
+func benchSpend(b *testing.B, keys int, mode persistence.Mode) {
+	const shards, depth = 2, 100
+	source, err := clock.NewOS()
+	if err != nil {
+		b.Fatal(err)
+	}
+	now, err := clock.NewServer(source, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	k, err := keeper.Open(keeper.Options{
+		FS: persistence.OS{}, Dir: b.TempDir(), Mode: mode, SnapshotJournalBytes: 256 << 20,
+		Elapsed: func() time.Duration { return time.Duration(source.Boot()) }, TagHash: server.TagHash, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	set := shard.NewSet(shards, now)
+	if _, err := k.Load(set, now, nil); err != nil {
+		b.Fatal(err)
+	}
+	k.Start()
+	l, err := algorithms.NewLimit(algorithms.Spec{Algorithm: algorithms.TokenBucket, Units: algorithms.UnitsMax, Window: uint64(time.Hour)}, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	names, r := make([][]byte, keys), rand.New(rand.NewPCG(1, 2))
+	for i := range names {
+		names[i] = fmt.Appendf(nil, "user:%015d", i)
+	}
+	batch := shard.NewBatch(shards)
+	spend := func(next func(i int) int, n int) {
+		for i := 0; i < n; i += depth {
+			for j := range depth {
+				key := names[next(i+j)]
+				op := batch.Add(server.TagHash(key))
+				op.Key, op.Kind, op.Call.Limit, op.Call.Cost = key, shard.Allow, &l, 1
+			}
+			set.Run(batch)
+			batch.Clear()
+		}
+	}
+	spend(func(i int) int { return i }, keys)
+	b.ResetTimer()
+	before := processorTime(b)
+	spend(func(int) int { return r.IntN(keys) }, b.N)
+	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+	b.StopTimer()
+	if err := k.Close(false); err != nil {
+		b.Fatal(err)
+	}
+	set.Close()
+}
+
+// processorTime is what the process has used, in user and in system mode.
+func processorTime(b testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
