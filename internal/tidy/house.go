@@ -42,6 +42,9 @@ var house = []room{
 		ours:   []string{"shard", "plans", "algorithms", "persistence", "internal"},
 		theirs: []string{redcon, xxhash, prometheus, sys}},
 	{dir: "client", ours: []string{"internal/clock"}, theirs: []string{goRedis}},
+	// A server for the tests of those who use the client.
+	{dir: "client/sluicetest",
+		ours: []string{"client", "server", "shard", "plans", "algorithms", "internal/clock"}, theirs: []string{goRedis}},
 	{dir: "bench", ours: []string{"client"}, theirs: []string{goRedis, redcon, hdr, gonum, sys}},
 	{dir: "cmd",
 		ours:   []string{"algorithms", "persistence", "plans", "shard", "server", "client", "bench", "internal"},

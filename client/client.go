@@ -1,0 +1,226 @@
+package client
+
+// The client: how it is made and ended, and the calls that are one command each.
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"sluice/internal/clock"
+)
+
+// Client asks a server for decisions. It may be used by any number of goroutines.
+// Make one a process with New and Close it at the end.
+type Client struct {
+	rdb     redis.UniversalClient
+	owned   bool // rdb was made here
+	single  *node
+	nodes   sync.Map // *redis.Client → *node, where the server has several
+	timeout time.Duration
+	log     *slog.Logger
+	elapsed func() time.Duration // nil: watch
+	watch   clock.Stopwatch
+	waiters chan struct{} // holds one for each call of Wait that waits
+
+	closed atomic.Bool
+	quit   chan struct{}
+	group  sync.WaitGroup
+}
+
+// New returns a client of the server at an address, HOST:PORT. It does not wait for
+// the server, and does not fail if there is none: calls are decided without it then.
+func New(addr string, opts ...Option) (*Client, error) {
+	if addr == "" {
+		return nil, fmt.Errorf("%w: the address must be HOST:PORT, got none", ErrInvalid)
+	}
+	s, err := set(opts)
+	if err != nil {
+		return nil, err
+	}
+	rdb := redis.NewClient(&redis.Options{
+		Addr: addr, ContextTimeoutEnabled: true,
+		MaxRetries:    -1, // a call that is sent twice may be charged twice
+		DialerRetries: 1, DialTimeout: time.Second,
+	})
+	c := start(rdb, s)
+	c.owned = true
+	return c, nil
+}
+
+// NewFrom returns a client that talks through a go-redis client of any kind, which
+// stays the caller's to close. Have it retry nothing (MaxRetries: -1): a call that is
+// sent twice may be charged twice.
+func NewFrom(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
+	if rdb == nil {
+		return nil, fmt.Errorf("%w: the go-redis client must not be nil", ErrInvalid)
+	}
+	s, err := set(opts)
+	if err != nil {
+		return nil, err
+	}
+	return start(rdb, s), nil
+}
+
+func set(opts []Option) (settings, error) {
+	s := defaults()
+	for _, o := range opts {
+		if err := o(&s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func start(rdb redis.UniversalClient, s settings) *Client {
+	c := &Client{
+		rdb: rdb, timeout: s.timeout, log: s.log, elapsed: s.clock, watch: clock.NewStopwatch(),
+		waiters: make(chan struct{}, s.waitersMax), quit: make(chan struct{}),
+	}
+	c.single = &node{client: c, rdb: rdb}
+	c.group.Go(func() { c.single.ping() }) // the first decision finds a connection
+	return c
+}
+
+// now is the time since the client was made, or what the option Clock says.
+func (c *Client) now() time.Duration {
+	if c.elapsed == nil {
+		return c.watch.Elapsed()
+	}
+	return c.elapsed()
+}
+
+// Close ends the client. Calls after it fail with ErrClosed. Permits that are held
+// are renewed no more and free themselves.
+func (c *Client) Close() error {
+	if c.closed.Swap(true) {
+		return ErrClosed
+	}
+	close(c.quit)
+	var err error
+	if c.owned {
+		err = c.rdb.Close()
+	}
+	c.group.Wait()
+	return err
+}
+
+// check is what is wrong with a key, a limit and a cost.
+func check(key string, l Limit, cost, costMin int64) error {
+	if err := l.err(); err != nil {
+		return err
+	}
+	if len(key) > keyBytesMax {
+		return fmt.Errorf("%w: a key has at most %d bytes, got %d", ErrInvalid, keyBytesMax, len(key))
+	}
+	if cost < costMin || cost > UnitsMax {
+		more := ""
+		if cost == 0 {
+			more = "; to look without spending use Peek"
+		}
+		return fmt.Errorf("%w: cost must be from %d to %d, got %d%s", ErrInvalid, costMin, int64(UnitsMax), cost, more)
+	}
+	return nil
+}
+
+// keyBytesMax is the longest key.
+const keyBytesMax = 65_536
+
+// planOptions are what a plan's calls may say.
+const planOptions = optEndpoint | optSpend | optID
+
+// command builds a command about a key and a limit.
+func command(name, key string, l Limit, cost, costMin int64, mask optionKind, opts []CallOption) ([]any, error) {
+	if l.algorithm == plan {
+		mask |= planOptions & (mask | optEndpoint | optSpend)
+	}
+	_, priced := option(opts, optEndpoint)
+	if priced {
+		costMin = 0
+		if cost != 0 {
+			return nil, fmt.Errorf("%w: with Endpoint the plan has the price: the cost must be 0, got %d", ErrInvalid, cost)
+		}
+	}
+	if err := check(key, l, cost, costMin); err != nil {
+		return nil, err
+	}
+	var price any
+	if !priced {
+		price = l.amount(cost)
+	}
+	return appendOptions(l.words([]any{name, key}, price), mask, opts)
+}
+
+// Peek answers as Allow would and spends nothing. Its cost may be 0: always allowed.
+func (c *Client) Peek(ctx context.Context, key string, l Limit, cost int64, opts ...CallOption) (Decision, error) {
+	args, err := command("RL.PEEK", key, l, cost, 0, 0, opts)
+	if err != nil {
+		return Decision{}, err
+	}
+	reply, err := c.ask(ctx, key, args...)
+	if err != nil {
+		return Decision{}, err
+	}
+	return answer("RL.PEEK", reply, l)
+}
+
+// Debit charges units whatever the limit says; a debt may come of it. It answers
+// what Peek with cost 0 says afterwards.
+func (c *Client) Debit(ctx context.Context, key string, l Limit, units int64) (Decision, error) {
+	return c.charge(ctx, "RL.DEBIT", key, l, units)
+}
+
+// Refund takes back the newest units of a key, down to none used. It answers what
+// Peek with cost 0 says afterwards.
+func (c *Client) Refund(ctx context.Context, key string, l Limit, units int64) (Decision, error) {
+	return c.charge(ctx, "RL.REFUND", key, l, units)
+}
+
+func (c *Client) charge(ctx context.Context, name, key string, l Limit, units int64) (Decision, error) {
+	args, err := command(name, key, l, units, 1, 0, nil)
+	if err != nil {
+		return Decision{}, err
+	}
+	reply, err := c.ask(ctx, key, args...)
+	if err != nil {
+		return Decision{}, err
+	}
+	return answer(name, reply, l)
+}
+
+// Reset makes keys fresh, as if nobody had used them, and returns how many were not.
+func (c *Client) Reset(ctx context.Context, keys ...string) (int64, error) {
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	args := []any{"RL.RESET"}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	return c.count(ctx, keys[0], args)
+}
+
+// ResetPlan makes all limits of a plan fresh for a key, and returns how many were
+// not.
+func (c *Client) ResetPlan(ctx context.Context, key, name string) (int64, error) {
+	if err := Plan(name).err(); err != nil {
+		return 0, err
+	}
+	return c.count(ctx, key, []any{"RL.RESET", key, "@" + name})
+}
+
+// count asks for a number.
+func (c *Client) count(ctx context.Context, key string, args []any) (int64, error) {
+	reply, err := c.ask(ctx, key, args...)
+	if err != nil {
+		return 0, err
+	}
+	r := read(fmt.Sprint(args[0]), []any{reply})
+	n := r.integer("a number", 0, UnitsMax)
+	return n, r.err
+}

@@ -1,0 +1,127 @@
+package client
+
+// Several decisions in one command: AllowAll charges all of them or none, AllowMany
+// decides each by itself.
+
+import (
+	"context"
+	"fmt"
+)
+
+// The most calls that one command takes.
+const (
+	AllowAllMax  = 64
+	AllowManyMax = 1000
+)
+
+// Call is one of several calls.
+type Call struct {
+	Key   string
+	Limit Limit
+	Cost  int64 // units; for a concurrency limit by Concurrency the permits
+}
+
+// Decisions is the answer to AllowAll.
+type Decisions struct {
+	// Decision is that of the whole: allowed, and on a denial RetryAfter, the longest
+	// wait of the limits that deny, or Never. Source and ID are set as in any decision.
+	Decision
+	// Each has a decision for each call: what Allow would say of it, or, if the whole
+	// is denied, what Peek would say.
+	Each []Decision
+}
+
+// words appends calls as groups of a command.
+func words(args []any, calls []Call, most int) ([]any, error) {
+	if len(calls) < 1 || len(calls) > most {
+		return nil, fmt.Errorf("%w: from 1 to %d calls, got %d", ErrInvalid, most, len(calls))
+	}
+	for i, call := range calls {
+		if err := check(call.Key, call.Limit, call.Cost, 1); err != nil {
+			return nil, fmt.Errorf("call %d: %w", i+1, err)
+		}
+		if !call.Limit.plain() {
+			return nil, fmt.Errorf("%w: call %d: among several calls a limit has no burst, alignment, zone or anchor", ErrInvalid, i+1)
+		}
+		args = append(args, call.Key)
+		args = call.Limit.bare(args, call.Limit.amount(call.Cost))
+	}
+	return args, nil
+}
+
+// bare appends a plain limit without its zone.
+func (l Limit) bare(args []any, cost any) []any {
+	if l.period != 0 {
+		l.text = ""
+	}
+	return l.words(args, cost)
+}
+
+// AllowAll charges several limits together, or none of them; no other caller sees a
+// half-made decision. The same key under the same limit twice is an error.
+func (c *Client) AllowAll(ctx context.Context, calls []Call, opts ...CallOption) (Decisions, error) {
+	args, err := words([]any{"RL.ALLOWALL"}, calls, AllowAllMax)
+	if err != nil {
+		return Decisions{}, err
+	}
+	if args, err = appendOptions(args, optID|optIdempotent, opts); err != nil {
+		return Decisions{}, err
+	}
+	reply, err := c.ask(ctx, calls[0].Key, args...)
+	if err != nil {
+		return Decisions{}, err
+	}
+	return together(reply, calls)
+}
+
+// together is RL.ALLOWALL's reply.
+func together(reply any, calls []Call) (Decisions, error) {
+	r := read("RL.ALLOWALL", reply)
+	var all Decisions
+	all.Allowed = r.flag("allowed")
+	all.RetryAfter = r.wait("retry_after_ms", -1)
+	for _, call := range calls {
+		all.Each = append(all.Each, r.element(call.Limit))
+	}
+	if r.more() {
+		all.ID = r.textOrNil("id")
+	}
+	r.end()
+	if r.err != nil {
+		return Decisions{}, r.err
+	}
+	return all, nil
+}
+
+// element reads a decision that is an array inside of the reply.
+func (r *reader) element(l Limit) Decision {
+	in := r.inner()
+	d := in.decision()
+	if l.algorithm == plan {
+		d.LimitName = in.text("limit name")
+		if in.more() {
+			d.ID = in.textOrNil("id")
+		}
+	}
+	r.take(in)
+	return d
+}
+
+// AllowMany makes many independent decisions in one command, in order.
+func (c *Client) AllowMany(ctx context.Context, calls []Call) ([]Decision, error) {
+	args, err := words([]any{"RL.MALLOW"}, calls, AllowManyMax)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := c.ask(ctx, calls[0].Key, args...)
+	if err != nil {
+		return nil, err
+	}
+	r := read("RL.MALLOW", reply)
+	list := make([]Decision, 0, len(calls))
+	for _, call := range calls {
+		list = append(list, r.element(call.Limit))
+	}
+	r.end()
+	return list, r.err
+}

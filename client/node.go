@@ -1,0 +1,174 @@
+package client
+
+// The way to the server. A call waits for its reply no longer than Timeout; the
+// reply may still come later and is not lost on whoever began the call. A breaker
+// for each node of the server keeps callers from waiting for one that is away: after
+// BreakerFailures calls in a row without a timely reply nobody asks it any more, and
+// a probe goes out every ProbeInterval until one comes back in time.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// BreakerFailures is how many calls in a row must fail before a node counts as away.
+	BreakerFailures = 3
+	// ProbeInterval is how often a node that is away is asked whether it is back.
+	ProbeInterval = 100 * time.Millisecond
+
+	// lateFactor is how many times Timeout a call goes on after its caller has gone, so
+	// that what the server granted meanwhile is known.
+	lateFactor = 10
+)
+
+// node is one server, and whether it answers.
+type node struct {
+	client   *Client
+	rdb      redis.UniversalClient
+	failures atomic.Int32
+	away     atomic.Bool
+}
+
+// result is what came of a call.
+type result struct {
+	reply any
+	err   error
+}
+
+// nodeOf is the node that a key lives on.
+func (c *Client) nodeOf(ctx context.Context, key string) (*node, error) {
+	var rdb *redis.Client
+	var err error
+	switch many := c.rdb.(type) {
+	case *redis.Ring:
+		rdb, err = many.GetShardClientForKey(key)
+	case *redis.ClusterClient:
+		rdb, err = many.MasterForKey(ctx, key)
+	default:
+		return c.single, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	found, ok := c.nodes.Load(rdb)
+	if !ok {
+		found, _ = c.nodes.LoadOrStore(rdb, &node{client: c, rdb: rdb})
+	}
+	return found.(*node), nil
+}
+
+// ask sends a command about a key and waits for the reply, no longer than Timeout.
+func (c *Client) ask(ctx context.Context, key string, args ...any) (any, error) {
+	if c.closed.Load() {
+		return nil, ErrClosed
+	}
+	n, err := c.nodeOf(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if n.away.Load() {
+		return nil, ErrUnavailable
+	}
+	done := make(chan result, 1)
+	c.group.Go(func() { done <- n.send(ctx, args) })
+	timer := time.NewTimer(c.timeout)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.reply, r.err
+	case <-timer.C:
+		n.failed("no reply in time")
+		return nil, fmt.Errorf("%w: no reply within %s", ErrUnavailable, c.timeout)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// send sends a command and waits for its reply for as long as somebody may still
+// make use of it.
+func (n *node) send(ctx context.Context, args []any) result {
+	c := n.client
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateFactor*c.timeout)
+	defer cancel()
+	began := c.now()
+	reply, err := n.rdb.Do(ctx, args...).Result()
+	err = n.judge(fmt.Sprint(args[0]), err)
+	if !errors.Is(err, ErrUnavailable) && c.now()-began <= c.timeout {
+		n.failures.Store(0)
+	}
+	return result{reply, err}
+}
+
+// judge says what an error of go-redis means: a reply of the server that is an
+// error, or a server that is away.
+func (n *node) judge(command string, err error) error {
+	var said redis.Error
+	switch {
+	case err == nil, errors.Is(err, redis.Nil):
+		return nil
+	case errors.Is(err, redis.ErrClosed):
+		return ErrClosed
+	case !errors.As(err, &said):
+		n.failed(err.Error())
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	switch word, _, _ := strings.Cut(said.Error(), " "); word {
+	case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN":
+		n.failed(said.Error())
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case "MISCONF", "OOM", "READONLY": // it answers, and cannot decide
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return fmt.Errorf("sluice: %s: %w", command, err)
+}
+
+// failed counts a call without a timely reply.
+func (n *node) failed(why string) {
+	c := n.client
+	if n.failures.Add(1) < BreakerFailures || c.closed.Load() || !n.away.CompareAndSwap(false, true) {
+		return
+	}
+	c.log.Warn("the server is away; deciding without it", "why", why)
+	c.group.Go(n.probe)
+}
+
+// probe asks a node that is away until it answers in time.
+func (n *node) probe() {
+	c := n.client
+	tick := time.NewTicker(ProbeInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.quit:
+			return
+		case <-tick.C:
+			if n.ping() {
+				n.failures.Store(0)
+				n.away.Store(false)
+				c.log.Info("the server is back")
+				return
+			}
+		}
+	}
+}
+
+// ping says whether a node answers in time.
+func (n *node) ping() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), n.client.timeout)
+	defer cancel()
+	done := make(chan error, 1)
+	n.client.group.Go(func() { done <- n.rdb.Ping(ctx).Err() })
+	select {
+	case err := <-done:
+		return err == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,146 @@
+package client
+
+// Permits: how much may be under way at once. A permit frees itself at its TTL, so
+// a process that crashed leaks nothing; while it is held it is renewed in the
+// background, so that work may take as long as it takes.
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Permit is what Acquire took. Release it when the work is done.
+type Permit struct {
+	// Decision tells the limit, how many permits are left (Remaining), and on a denial
+	// when one frees itself at the latest (RetryAfter).
+	Decision
+	client *Client
+	key    string
+	ttl    time.Duration
+	ended  chan struct{}
+	lost   chan struct{}
+	once   sync.Once
+}
+
+// Acquire takes a permit, of which limit may be held at once, and renews it until it
+// is released. If this process dies, it frees itself after ttl. A denial is in the
+// permit's Decision.
+func (c *Client) Acquire(ctx context.Context, key string, limit int64, ttl time.Duration, opts ...CallOption) (*Permit, error) {
+	l := rate(fixedWindow, limit, ttl) // the same bounds
+	if err := check(key, l, 1, 1); err != nil {
+		return nil, err
+	}
+	args := []any{"RL.ACQUIRE", key, limit, millis(ttl)}
+	if n, ok := option(opts, optPermits); ok {
+		args = append(args, n.n)
+	}
+	args, err := appendOptions(args, optID|optPermits, opts)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := c.ask(ctx, key, args...)
+	if err != nil {
+		return nil, err
+	}
+	d, err := acquired(reply)
+	if err != nil {
+		return nil, err
+	}
+	p := &Permit{Decision: d, client: c, key: key, ttl: ttl, ended: make(chan struct{}), lost: make(chan struct{})}
+	if d.Allowed {
+		c.group.Go(p.renew)
+	}
+	return p, nil
+}
+
+// acquired is RL.ACQUIRE's reply.
+func acquired(reply any) (d Decision, err error) {
+	r := read("RL.ACQUIRE", reply)
+	d.Allowed = r.flag("granted")
+	d.Limit = r.integer("limit", 1, UnitsMax)
+	d.Remaining = r.integer("available", 0, UnitsMax)
+	d.RetryAfter = r.wait("retry_after_ms", -1)
+	d.ID = r.textOrNil("id")
+	r.end()
+	if r.err == nil && d.Allowed != (d.ID != "") {
+		r.fail("an id with a permit and none without")
+	}
+	return d, r.err
+}
+
+// renewParts is how often a permit is renewed within its TTL: two renewals may be
+// lost.
+const renewParts = 3
+
+// renew renews the permit until it is released or lost.
+func (p *Permit) renew() {
+	tick := time.NewTicker(max(p.ttl/renewParts, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-p.client.quit:
+			return
+		case <-tick.C:
+		}
+		held, err := p.client.count(context.Background(), p.key, []any{"RL.RENEW", p.key, p.ID, millis(p.ttl)})
+		if err == nil && held == 0 {
+			close(p.lost)
+			return
+		}
+	}
+}
+
+// Lost is closed when the permit turns out not to be held any more: it could not be
+// renewed in time and may be somebody else's by now.
+func (p *Permit) Lost() <-chan struct{} { return p.lost }
+
+// Release gives the permit back. Releasing it again, or late, frees nobody else's. It
+// says whether the permit was still held.
+func (p *Permit) Release(ctx context.Context) (held bool, err error) {
+	if p.ID == "" {
+		return false, nil
+	}
+	p.once.Do(func() { close(p.ended) })
+	n, err := p.client.count(ctx, p.key, []any{"RL.RELEASE", p.key, p.ID})
+	return n == 1, err
+}
+
+// ReleasePlan gives back the permit that a plan's concurrency limit gave with a
+// decision (Decision.ID), and says whether it was still held.
+func (c *Client) ReleasePlan(ctx context.Context, key, name, id string) (held bool, err error) {
+	if err := Plan(name).err(); err != nil {
+		return false, err
+	}
+	if id == "" {
+		return false, fmt.Errorf("%w: the decision gave no permit", ErrInvalid)
+	}
+	n, err := c.count(ctx, key, []any{"RL.RELEASE", key, "@" + name, id})
+	return n == 1, err
+}
+
+// Holder is somebody who holds permits of a key.
+type Holder struct {
+	ID        string
+	Permits   int64
+	ExpiresIn time.Duration
+}
+
+// Holders lists who holds permits of a key, the one that ends first first.
+func (c *Client) Holders(ctx context.Context, key string) ([]Holder, error) {
+	reply, err := c.ask(ctx, key, "RL.HOLDERS", key)
+	if err != nil {
+		return nil, err
+	}
+	r := read("RL.HOLDERS", reply)
+	var list []Holder
+	for r.more() {
+		in := r.inner()
+		list = append(list, Holder{in.text("id"), in.integer("n", 1, UnitsMax), in.wait("expires_in_ms", 0)})
+		r.take(in)
+	}
+	return list, r.err
+}

@@ -1,0 +1,78 @@
+package client
+
+// Work whose true cost is known only afterwards: reserve an estimate, do the work,
+// settle at what it cost.
+
+import (
+	"context"
+	"fmt"
+)
+
+// Reservation is what Reserve took. If it was allowed, settle it once, with Commit or
+// Cancel; what nobody settles is settled by the server at its TTL.
+type Reservation struct {
+	Decision
+	client *Client
+	key    string
+	limit  Limit
+}
+
+// Reserve charges an estimate now, in units, to be settled when the true cost is
+// known. A denial is in the reservation's Decision.
+func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, opts ...CallOption) (*Reservation, error) {
+	args, err := command("RL.RESERVE", key, l, units, 1, optTTL|optID|optCancel, opts)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := c.ask(ctx, key, args...)
+	if err != nil {
+		return nil, err
+	}
+	r := read("RL.RESERVE", reply)
+	d := r.decision()
+	if l.algorithm == plan {
+		d.LimitName = r.text("limit name")
+	}
+	d.ID = r.textOrNil("id")
+	r.end()
+	if r.err != nil {
+		return nil, r.err
+	}
+	return &Reservation{Decision: d, client: c, key: key, limit: l}, nil
+}
+
+// Commit settles the reservation at what the work cost, in units: less than was
+// reserved is given back, more is charged even past the limit. Spend is for plans. It
+// answers what Peek with cost 0 says afterwards.
+func (r *Reservation) Commit(ctx context.Context, actual int64, opts ...CallOption) (Decision, error) {
+	if actual < 0 || actual > UnitsMax {
+		return Decision{}, fmt.Errorf("%w: the actual cost must be from 0 to %d, got %d", ErrInvalid, int64(UnitsMax), actual)
+	}
+	return r.settle(ctx, []any{"RL.COMMIT", r.ID, r.limit.amount(actual)}, opts)
+}
+
+// Cancel gives all of the reservation back. It answers what Peek with cost 0 says
+// afterwards.
+func (r *Reservation) Cancel(ctx context.Context) (Decision, error) {
+	return r.settle(ctx, []any{"RL.CANCEL", r.ID}, nil)
+}
+
+func (r *Reservation) settle(ctx context.Context, args []any, opts []CallOption) (Decision, error) {
+	if r.ID == "" {
+		return Decision{}, fmt.Errorf("%w: nothing was reserved", ErrInvalid)
+	}
+	mask := optionKind(0)
+	if r.limit.algorithm == plan {
+		mask = optSpend
+	}
+	args, err := appendOptions(args, mask, opts)
+	if err != nil {
+		return Decision{}, err
+	}
+	// Where the server has several nodes the id lives with its key.
+	reply, err := r.client.ask(ctx, r.key, args...)
+	if err != nil {
+		return Decision{}, err
+	}
+	return answer(args[0].(string), reply, r.limit)
+}
