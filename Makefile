@@ -17,7 +17,7 @@ FUZZTIME    ?= 10s
 LAWS_CALLS  ?= 10000000
 
 # The packages that goroutines meet in, and those with checks under `-tags invariants`; the ones that are there.
-RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence))
+RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
 .PHONY: help build run test race invariants laws fuzz crash docs lint bench clean
