@@ -71,8 +71,8 @@ crash: ## kill -9 a working server CRASH_KILLS (1000) times and hold what is lef
 	if [ -z "$$packages" ]; then echo 'no test named TestCrash… found' >&2; exit 1; fi; \
 	SLUICE_CRASH_KILLS=$(CRASH_KILLS) go test -run '^TestCrash' -count=1 -timeout 0 -v $$packages
 
-docs: ## write docs/commands.md anew from the command table
-	go test ./server -run '^TestDocs' -count=1 -args -update
+docs: ## write docs/commands.md and docs/settings.md anew from their tables
+	go test ./server ./internal/settings -run '^TestDocs' -count=1 -args -update
 
 lint: ## formatting, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w these:"; echo "$$unformatted"; exit 1; fi

@@ -23,7 +23,7 @@
 //	connection.go   HELLO, CLIENT, PING and other commands about a connection
 //	introspect.go   COMMAND; docs.go: COMMAND DOCS; help.go: RL.HELP
 //	info.go         the table of statistics, which INFO prints
-//	settings.go     the table of settings, which CONFIG GET prints
+//	settings.go     CONFIG, which tells and changes the settings (internal/settings)
 //	clock.go        TIME and the test clock
 //	keep.go         what is saved, and what is answered while it is loaded
 //

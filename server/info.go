@@ -63,8 +63,8 @@ var serverStatistics = []statistic{
 	{"memory", "used_memory_human", "the same for people", func(v *vitals) any { return human(v.heapBytes) }},
 	{"memory", "used_memory_rss", "bytes that the process has from the operating system", func(v *vitals) any { return v.memoryBytes }},
 	{"memory", "used_memory_dataset", "bytes of the tables of keys", func(v *vitals) any { return v.tableBytes }},
-	{"memory", "maxmemory", "0: not capped", func(v *vitals) any { return v.server.settingValues()["maxmemory"] }},
-	{"memory", "maxmemory_policy", "what is thrown away at the cap", func(v *vitals) any { return v.server.settingValues()["maxmemory-policy"] }},
+	{"memory", "maxmemory", "bytes to keep to", func(v *vitals) any { return v.server.redisSetting("maxmemory") }},
+	{"memory", "maxmemory_policy", "what is thrown away at the cap", func(v *vitals) any { return v.server.redisSetting("maxmemory-policy") }},
 }
 
 // workStatistics are the rows after those of what is kept.

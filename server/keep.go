@@ -28,7 +28,8 @@ type Keeper interface {
 }
 
 // Loading tells how far the loading of data is, and when it began (ns since 1970).
-// Before it is told anything a server is not loading.
+// A server whose keeper has data to load must begin in it: it would ask the keeper
+// too early.
 type Loading struct {
 	Done, Total int64
 	Since       uint64

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sluice/algorithms"
+	"sluice/internal/settings"
 	"sluice/shard"
 )
 
@@ -49,16 +49,17 @@ type TestClock interface {
 
 // Options are what a Server is made of.
 type Options struct {
-	Version     string
-	Shards      *shard.Set
-	Clock       Clock
-	TestClock   TestClock   // the same as Clock where RL.CLOCK may set it, else nil
-	LogLimitMax uint64      // largest limit of a sliding log; 0: the default
-	Random      rand.Source // for RANDOMKEY and ids
-	Logger      *slog.Logger
-	Settings    map[string]string // what CONFIG GET tells, besides the server's own
-	Keeper      Keeper            // nil: nothing is kept
-	Shutdown    func()            // ends the server and does not wait for it; nil: SHUTDOWN is refused
+	Version   string
+	Shards    *shard.Set
+	Clock     Clock
+	TestClock TestClock   // the same as Clock where RL.CLOCK may set it, else nil
+	Random    rand.Source // for RANDOMKEY and ids
+	Logger    *slog.Logger
+	Settings  *settings.Live // nil: the defaults
+	Reload    func() error   // reads the configuration again; nil: CONFIG RELOAD is refused
+	Keeper    Keeper         // nil: nothing is kept
+	Loading   *Loading       // the state to begin in, before SetLoading; nil: the data are there
+	Shutdown  func()         // ends the server and does not wait for it; nil: SHUTDOWN is refused
 }
 
 // Server is a running server. Serve it on one or more listeners, then Close it.
@@ -69,7 +70,8 @@ type Server struct {
 	testClock   TestClock
 	logLimitMax uint64
 	log         *slog.Logger
-	settings    map[string]string
+	settings    *settings.Live
+	reload      func() error
 	startedAt   uint64
 	runID       string
 	keeper      Keeper
@@ -92,12 +94,12 @@ type Server struct {
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	if o.LogLimitMax == 0 {
-		o.LogLimitMax = algorithms.LogLimitMaxDefault
+	if o.Settings == nil {
+		o.Settings = settings.NewLive(nil)
 	}
 	s := &Server{
 		version: o.Version, shards: o.Shards, clock: o.Clock, testClock: o.TestClock,
-		logLimitMax: o.LogLimitMax, log: o.Logger, settings: o.Settings,
+		logLimitMax: o.Settings.Config().SlidingLogMax, log: o.Logger, settings: o.Settings, reload: o.Reload,
 		keeper: o.Keeper, shutdown: o.Shutdown,
 		startedAt: o.Clock.Now(),
 		works:     newWorkPool(o.Shards.Len()),
@@ -110,6 +112,7 @@ func New(o Options) *Server {
 	for range 5 {
 		s.runID += fmt.Sprintf("%08x", s.random.Uint32())
 	}
+	s.loading.Store(o.Loading)
 	s.group.Go(s.settleLoop)
 	return s
 }

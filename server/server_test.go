@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sluice/internal/clock"
+	"sluice/internal/settings"
 	"sluice/shard"
 )
 
@@ -222,7 +223,7 @@ func TestInfo(t *testing.T) {
 		"server_time_usec": "1800000001000000", "uptime_in_seconds": "1", "uptime_in_days": "0", "clock_offset_ms": "0",
 		"connected_clients": "1", "loading": "0", "role": "master", "db0": "keys=1,expires=1,avg_ttl=0",
 		"total_connections_received": "1", "total_commands_processed": "5", "total_error_replies": "1", "protocol_errors": "0",
-		"decisions_allowed": "1", "decisions_denied": "1", "expired_keys": "0", "maxmemory": "0", "maxmemory_policy": "noeviction",
+		"decisions_allowed": "1", "decisions_denied": "1", "expired_keys": "0", "maxmemory": r.redisSetting("maxmemory"), "maxmemory_policy": "noeviction",
 	} {
 		if fields[name] != want {
 			t.Errorf("%s is %q, want %q", name, fields[name], want)
@@ -280,14 +281,24 @@ func TestConfig(t *testing.T) {
 	c := clock.NewTest()
 	set := shard.NewSet(1, c)
 	defer set.Close()
+	config, err := settings.Load(settings.Given{Flags: map[string]string{"max-memory": "17MB", "sliding-log-max": "500"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reloaded error
 	s := New(Options{
-		Version: "0.1.0", Shards: set, Clock: c, Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler), LogLimitMax: 500,
-		Settings: map[string]string{"maxmemory": "1000000", "listen": "127.0.0.1:6380"},
+		Version: "0.1.0", Shards: set, Clock: c, Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler),
+		Settings: settings.NewLive(config), Reload: func() error { return reloaded },
 	})
 	defer s.Close()
 	w := (&rig{Server: s}).dial()
-	w.want(t, "CONFIG GET max*y LISTEN listen slid*", `["listen" "127.0.0.1:6380" "maxmemory" "1000000" "maxmemory-policy" "noeviction" "sliding-log-limit-max" "500"]`)
-	if got := len(w.line(t, "CONFIG GET *").list); got != 2*(len(settingRows)+1) {
+	w.want(t, "CONFIG GET max*y LISTEN listen slid*g*", `["listen" "127.0.0.1:6380" "max-memory" "17MB" "maxmemory" "17000000" "maxmemory-policy" "noeviction" "sliding-log-max" "500"]`)
+	w.want(t, "CONFIG SET LOG_LEVEL debug", "+OK")
+	w.want(t, "CONFIG GET log-level", `["log-level" "debug"]`)
+	w.want(t, "CONFIG RELOAD", "+OK")
+	reloaded = errors.New("line 3:\n\tis wrong")
+	w.want(t, "CONFIG RELOAD", "-ERR nothing was changed: line 3: is wrong")
+	if got := len(w.line(t, "CONFIG GET *").list); got != 2*(len(settingRows)+len(settings.Rows)) {
 		t.Errorf("CONFIG GET * has %d words", got)
 	}
 	w.want(t, "RL.ALLOW k sliding_log 501 1s", "-ERR limit out of range: a sliding_log keeps at most 500 units, got 501; use sliding_counter for larger limits")

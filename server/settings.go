@@ -1,18 +1,23 @@
 package server
 
-// The table of settings: what CONFIG GET tells. The rows are the server's own;
-// what the command line adds or knows better comes in Options.Settings.
+// CONFIG: the table of settings (internal/settings), and what Redis's tools ask for
+// under Redis's names, which is told but cannot be set.
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tidwall/redcon"
+
+	"sluice/internal/settings"
 )
 
-// setting is a row of the table.
+// setting is a row of what is told under Redis's names.
 type setting struct {
 	name    string
 	summary string
@@ -25,29 +30,55 @@ func constant(text string) func(*Server) string {
 }
 
 var settingRows = []setting{
+	{"appendfsync", "always or everysec, as journal; no for os, for off and where nothing is kept", func(s *Server) string {
+		if mode := s.config().Journal.String(); s.keeper != nil && (mode == "always" || mode == "everysec") {
+			return mode
+		}
+		return "no"
+	}},
 	{"appendonly", "yes where a journal is kept", func(s *Server) string {
-		if s.keeper != nil {
+		if s.keeper != nil && s.config().Journal.String() != "off" {
 			return "yes"
 		}
 		return "no"
 	}},
 	{"databases", "how many numbers SELECT takes, all of one key space", constant(strconv.Itoa(DatabasesMax))},
-	{"maxmemory", "bytes that keys may take; 0: any number", constant("0")},
-	{"maxmemory-policy", "what is thrown away to make room", constant("noeviction")},
+	{"maxmemory", "bytes to keep to, as max-memory", func(s *Server) string { return strconv.FormatInt(s.config().MaxMemory, 10) }},
+	{"maxmemory-policy", "what is thrown away to make room: volatile-ttl where on-full is evict-soonest", func(s *Server) string {
+		if s.config().OnFull == "evict-soonest" {
+			return "volatile-ttl"
+		}
+		return "noeviction"
+	}},
 	{"proto-max-bulk-len", "bytes that a request may have", constant(strconv.Itoa(RequestBytesMax))},
 	{"replica-read-only", "for tools that ask; there are no replicas", constant("yes")},
-	{"save", "empty, for tools that ask; BGSAVE and the command line say when snapshots are written", constant("")},
-	{"sliding-log-limit-max", "the largest limit of a sliding_log", func(s *Server) string { return strconv.FormatUint(s.logLimitMax, 10) }},
+	{"save", "seconds between snapshots while there are changes, as snapshot-every; empty where there are none", func(s *Server) string {
+		if every := s.config().SnapshotEvery; s.keeper != nil && every > 0 {
+			return fmt.Sprintf("%d 1", int64(every/time.Second))
+		}
+		return ""
+	}},
 	{"timeout", "0: an idle connection is never closed", constant("0")},
+}
+
+// config is what holds now.
+func (s *Server) config() *settings.Config { return s.settings.Config() }
+
+// redisSetting is the value of a row.
+func (s *Server) redisSetting(name string) string {
+	i := slices.IndexFunc(settingRows, func(row setting) bool { return row.name == name })
+	return settingRows[i].value(s)
 }
 
 // settingValues is every setting with its value.
 func (s *Server) settingValues() map[string]string {
-	values := make(map[string]string, len(settingRows)+len(s.settings))
+	values := make(map[string]string, len(settingRows)+len(settings.Rows))
 	for _, row := range settingRows {
 		values[row.name] = row.value(s)
 	}
-	maps.Copy(values, s.settings)
+	for i := range settings.Rows {
+		values[settings.Rows[i].Name], _ = s.settings.Shown(settings.Rows[i].Name)
+	}
 	return values
 }
 
@@ -64,4 +95,35 @@ func runConfigGet(s *session, out []byte, args [][]byte) ([]byte, error) {
 		out = redcon.AppendBulkString(out, values[name])
 	}
 	return out, nil
+}
+
+func runConfigSet(s *session, out []byte, args [][]byte) ([]byte, error) {
+	if len(args)%2 != 0 {
+		return nil, errors.New("ERR CONFIG SET wants a value after each name, such as CONFIG SET log-level debug")
+	}
+	pairs := make([]string, 0, len(args))
+	for _, word := range args[2:] {
+		pairs = append(pairs, string(word))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		name := strings.ToLower(pairs[i])
+		if slices.ContainsFunc(settingRows, func(row setting) bool { return row.name == name }) {
+			return nil, fmt.Errorf("ERR %s is told for tools that ask, and cannot be set", name)
+		}
+	}
+	if err := s.server.settings.Set(pairs...); err != nil {
+		return nil, fmt.Errorf("ERR %s", line(err.Error()))
+	}
+	return redcon.AppendOK(out), nil
+}
+
+// runConfigReload reads the file again.
+func runConfigReload(s *session, out []byte, _ [][]byte) ([]byte, error) {
+	if s.server.reload == nil {
+		return nil, errors.New("ERR this server has nothing to read again")
+	}
+	if err := s.server.reload(); err != nil {
+		return nil, fmt.Errorf("ERR nothing was changed: %s", line(err.Error()))
+	}
+	return redcon.AppendOK(out), nil
 }

@@ -17,6 +17,8 @@ func dataCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "data",
 		Short: "Check or repair a directory of state",
+		Example: "  sluice data check ./sluice-data\n" +
+			"  sluice data repair ./sluice-data",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("sluice data wants a command: check or repair")

@@ -12,57 +12,103 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"sluice/plans"
 )
 
 // Exit statuses.
 const (
-	exitFault = 1 // something failed at run time
-	exitUsage = 2 // a flag or argument was wrong
+	exitFault  = 1 // something failed at run time
+	exitUsage  = 2 // a flag or argument was wrong
+	exitConfig = 3 // the file or the environment was wrong
 )
 
-// faultError is an error at run time. Every other error is about how the program
-// was called: what cobra finds wrong has no type of ours.
-type faultError struct{ error }
+// faultError is an error at run time, configError one in what the program was
+// configured with. Every other error is about how the program was called: what
+// cobra finds wrong has no type of ours.
+type (
+	faultError  struct{ error }
+	configError struct{ error }
+)
 
-func (e faultError) Unwrap() error { return e.error }
+func (e faultError) Unwrap() error  { return e.error }
+func (e configError) Unwrap() error { return e.error }
+
+// Groups of commands in the help.
+const (
+	groupServer  = "server"
+	groupOperate = "operate"
+	groupFiles   = "files"
+	groupBinary  = "binary"
+)
 
 func main() {
-	root := &cobra.Command{
-		Use:           "sluice",
-		Short:         "A rate limiter server that speaks the Redis protocol",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(serveCommand(), dataCommand(), versionCommand())
-	if err := root.Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "sluice: "+oneLine(err.Error()))
+	if err := rootCommand().Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "sluice: "+told(err))
 		os.Exit(status(err))
 	}
 }
 
-func status(err error) int {
-	var fault faultError
-	if errors.As(err, &fault) {
-		return exitFault
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "sluice",
+		Short:         "A rate limiter server that speaks the Redis protocol",
+		Long:          "Sluice is a rate limiter server that speaks the Redis protocol.\n\nExit statuses: 0 all is well, 1 a failure at run time, 2 wrong usage, 3 wrong configuration.",
+		Example:       "  sluice serve\n  redis-cli -p 6380 RL.ALLOW user:42 token_bucket 10 1s 1",
+		SilenceUsage:  true,
+		SilenceErrors: true,
 	}
-	return exitUsage
+	root.SetFlagErrorFunc(flagError)
+	root.AddGroup(
+		&cobra.Group{ID: groupServer, Title: "The server:"},
+		&cobra.Group{ID: groupOperate, Title: "A server that runs:"},
+		&cobra.Group{ID: groupFiles, Title: "Files:"},
+		&cobra.Group{ID: groupBinary, Title: "This program:"},
+	)
+	root.SetHelpCommandGroupID(groupBinary)
+	root.SetCompletionCommandGroupID(groupBinary)
+	grouped := func(id string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = id
+			root.AddCommand(c)
+		}
+	}
+	grouped(groupServer, serveCommand(), configCommand())
+	grouped(groupOperate, reloadCommand(), healthcheckCommand())
+	grouped(groupFiles, checkCommand(), dataCommand())
+	grouped(groupBinary, versionCommand(), manCommand())
+	return root
 }
 
-// kinds says what a flag takes, by the name of its type.
-var kinds = map[string]string{
-	"int":      "a whole number",
-	"uint64":   "a whole number of 0 or more",
-	"duration": "a duration such as 5m or 30s",
-	"bool":     "true or false",
+// told is an error as a person reads it: on one line, or, where it is about a file,
+// with the place in it.
+func told(err error) string {
+	var wrong *plans.Error
+	if errors.As(err, &wrong) {
+		return wrong.Detail()
+	}
+	return oneLine(err.Error())
+}
+
+func status(err error) int {
+	var fault faultError
+	var config configError
+	switch {
+	case errors.As(err, &fault):
+		return exitFault
+	case errors.As(err, &config):
+		return exitConfig
+	}
+	return exitUsage
 }
 
 // flagError says what a flag takes that was given something else.
 func flagError(c *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) && kinds[wrong.GetFlag().Value.Type()] != "" {
-		return fmt.Errorf("--%s must be %s, got %q", wrong.GetFlag().Name, kinds[wrong.GetFlag().Value.Type()], wrong.GetValue())
+	if errors.As(err, &wrong) {
+		if _, ours := wrong.GetFlag().Value.(settingFlag); ours {
+			return fmt.Errorf("--%s %w", wrong.GetFlag().Name, errors.Unwrap(wrong))
+		}
 	}
 	return fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())
 }

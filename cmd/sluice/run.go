@@ -7,7 +7,7 @@ package main
 //
 // SIGTERM, SIGINT and SHUTDOWN end it: connections finish what they have sent,
 // the journal is handed what it is owed, and the directory is let go. A second
-// signal ends the process at once.
+// signal ends the process at once. SIGHUP has the file read again (reload.go).
 
 import (
 	"errors"
@@ -25,6 +25,7 @@ import (
 
 	"sluice/internal/clock"
 	"sluice/internal/keeper"
+	"sluice/internal/settings"
 	"sluice/persistence"
 	"sluice/server"
 	"sluice/shard"
@@ -38,13 +39,24 @@ type timekeeper struct {
 	test     server.TestClock
 }
 
-func (f *serveFlags) clock() (*timekeeper, error) {
+// service is one run of a server.
+type service struct {
+	configuration
+	flags   settingFlags
+	environ []string
+
+	live  *settings.Live
+	level slog.LevelVar
+	log   *slog.Logger
+}
+
+func (f *service) clock() (*timekeeper, error) {
 	source, err := clock.NewOS()
 	if err != nil {
 		return nil, err
 	}
 	t := &timekeeper{elapsed: func() time.Duration { return time.Duration(source.Boot()) }}
-	if f.testClock {
+	if f.TestClock {
 		still := clock.NewTest()
 		t.Clock, t.test = still, still
 		t.recorded = func(last uint64) error {
@@ -53,7 +65,7 @@ func (f *serveFlags) clock() (*timekeeper, error) {
 		return t, nil
 	}
 	var options []clock.Option
-	if f.behind {
+	if f.AllowClockBehind {
 		options = append(options, clock.AllowBehind())
 	}
 	real, err := clock.NewServer(source, 0, options...)
@@ -65,14 +77,14 @@ func (f *serveFlags) clock() (*timekeeper, error) {
 }
 
 // open locks the directory, if there is to be one.
-func (f *serveFlags) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, error) {
-	if f.dir == "" {
+func (f *service) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, error) {
+	if f.Dir == "" {
 		return nil, nil
 	}
 	k, err := keeper.Open(keeper.Options{
-		FS: persistence.OS{}, Dir: f.dir, Mode: f.mode, Address: f.listen,
-		SnapshotEvery: f.every, SnapshotJournalBytes: f.journalBytes,
-		HeldBytesMax: heldBytes(f.memoryBytes), Refuse: f.onError == "refuse",
+		FS: persistence.OS{}, Dir: f.Dir, Mode: f.Journal, Address: f.Listen,
+		SnapshotEvery: f.SnapshotEvery, SnapshotJournalBytes: f.SnapshotJournal,
+		HeldBytesMax: heldBytes(f.MaxMemory), Refuse: f.OnDiskError == "refuse",
 		Elapsed: t.elapsed, TagHash: server.TagHash, Log: log,
 	})
 	var locked *persistence.LockedError
@@ -90,11 +102,25 @@ func (f *serveFlags) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, erro
 // worth more. GOGC, where it is set, has the last word.
 const garbagePercent = 25
 
-func (f *serveFlags) run() error {
+// begin makes what is there before all else: the settings as they hold, the log.
+func (f *service) begin() *slog.Logger {
+	f.live = settings.NewLive(f.Config)
+	f.live.Watch(func(c *settings.Config) { f.level.Set(c.LogLevel) })
+	f.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &f.level}))
+	for _, stray := range settings.Stray(f.environ) {
+		f.log.Warn("a variable of the environment is no setting", "variable", stray[0], "meant", stray[1])
+	}
+	if f.file != nil && len(f.file.Plans)+len(f.file.Rules) > 0 {
+		f.log.Warn("this version reads the file's settings only: its plans and rules were checked and are not used")
+	}
+	return f.log
+}
+
+func (f *service) run() error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: f.level}))
+	log := f.begin()
 	t, err := f.clock()
 	if err != nil {
 		return faultError{err}
@@ -103,19 +129,19 @@ func (f *serveFlags) run() error {
 	if err != nil {
 		return faultError{err}
 	}
-	listener, err := listen(f.listen)
+	listener, err := listen(f.Listen)
 	if err != nil {
 		return faultError{errors.Join(err, closeUnused(kept))}
 	}
-	set := shard.NewSet(f.shards, t)
+	set := shard.NewSet(f.Shards, t)
 	defer set.Close()
-	set.Bound(shard.Bounds{KeysMax: f.maxKeys, BytesMax: int(tableBytes(f.memoryBytes)), EvictSoonest: f.onFull == "evict-soonest"})
-	limitMemory(f.memoryBytes)
+	set.Bound(shard.Bounds{KeysMax: f.MaxKeys, BytesMax: int(tableBytes(f.MaxMemory)), EvictSoonest: f.OnFull == "evict-soonest"})
+	limitMemory(f.MaxMemory)
 
 	end := make(chan struct{}, 1)
 	options := server.Options{
-		Version: version, Shards: set, Clock: t, TestClock: t.test, LogLimitMax: f.logMax,
-		Random: randomSource(), Logger: log, Settings: f.settings(),
+		Version: version, Shards: set, Clock: t, TestClock: t.test,
+		Random: randomSource(), Logger: log, Settings: f.live, Reload: f.reload,
 		Shutdown: func() {
 			select {
 			case end <- struct{}{}:
@@ -124,7 +150,7 @@ func (f *serveFlags) run() error {
 		},
 	}
 	if kept != nil {
-		options.Keeper = kept
+		options.Keeper, options.Loading = kept, &server.Loading{Since: t.Now()}
 	}
 	return f.serve(server.New(options), listener, t, kept, set, end, log)
 }
@@ -143,12 +169,9 @@ func closeUnused(k *keeper.Keeper) error {
 }
 
 // serve loads, serves until there is a reason to end, and ends in order.
-func (f *serveFlags) serve(s *server.Server, l net.Listener, t *timekeeper, kept *keeper.Keeper, set *shard.Set, end chan struct{}, log *slog.Logger) error {
+func (f *service) serve(s *server.Server, l net.Listener, t *timekeeper, kept *keeper.Keeper, set *shard.Set, end chan struct{}, log *slog.Logger) error {
 	r := reasons{failed: make(chan error, 1), signals: make(chan os.Signal, 2), command: end, log: log}
 	signal.Notify(r.signals, syscall.SIGINT, syscall.SIGTERM)
-	if kept != nil {
-		s.SetLoading(&server.Loading{Since: t.Now()})
-	}
 	log.Info("listening", "listen", l.Addr().String(), "pid", os.Getpid())
 	go func() { r.failed <- s.Serve(l) }()
 	if ready, err := load(s, t, kept, set, r); !ready {
@@ -158,12 +181,13 @@ func (f *serveFlags) serve(s *server.Server, l net.Listener, t *timekeeper, kept
 		}
 		return nil
 	}
-	log.Info("ready", "version", version, "listen", l.Addr().String(), "shards", f.shards, "dir", f.dir, "journal", f.journal, "pid", os.Getpid())
+	defer f.reloadOnHangup()()
+	log.Info("ready", "version", version, "listen", l.Addr().String(), "shards", f.Shards, "dir", f.Dir, "journal", f.Journal.String(), "pid", os.Getpid())
 	invite(os.Stdout, l)
 
 	why, err := r.wait(nil)
 	// A command has written a snapshot, or was told not to.
-	snapshot := kept != nil && f.mode == persistence.Off && why != commanded
+	snapshot := kept != nil && f.Journal == persistence.Off && why != commanded
 	go func() {
 		<-r.signals
 		log.Error("ended by a second signal before everything was written")

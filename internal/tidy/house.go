@@ -51,6 +51,7 @@ var house = []room{
 		theirs: []string{cobra, pflag, goYAML, goRedis, humanize, sys}},
 	{dir: "internal", theirs: []string{sys}},
 	{dir: "internal/keeper", ours: []string{"algorithms", "shard", "persistence"}},
+	{dir: "internal/settings", ours: []string{"algorithms", "persistence", "plans", "shard", "internal/clock"}, theirs: []string{humanize}},
 	{dir: "internal/simulation",
 		ours: []string{"algorithms", "persistence", "plans", "shard", "server", "client", "internal"}},
 }

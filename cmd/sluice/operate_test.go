@@ -1,0 +1,183 @@
+package main
+
+// The commands around the server: configuration from file, environment and flags,
+// reading it again, asking how it is.
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// inFile writes a file of the test's own and returns its path.
+func inFile(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	rewrite(t, path, text)
+	return path
+}
+
+func rewrite(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is wrong in a file is shown in place, with exit status 3, by check as by serve.
+func TestWrongFile(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		{"server:\n  lisen: 127.0.0.1:1\n", "FILE:2:3: server.lisen: there is no such setting, did you mean 'listen'?\n    2 |   lisen: 127.0.0.1:1\n      |   ^\n"},
+		{"server:\n  shards: 0\n", "FILE:2:3: server.shards: must be from 1 to 256, got 0\n    2 |   shards: 0\n      |   ^\n"},
+		{"plans:\n  pro:\n    limits:\n      rpm: {algorithm: tokenbucket, limt: 10, window: 1m}\n",
+			"FILE:4:37: plans.pro.limits.rpm: unknown field 'limt', did you mean 'limit'?\n    4 |       rpm: {algorithm: tokenbucket, limt: 10, window: 1m}\n      |                                     ^\n"},
+		{"rules: [{name: api, match: /api/, per: user, plan: pro}]\n", "FILE:1:52: rules[0].plan: rule 'api' names plan 'pro', which does not exist\n"},
+		{"plan: {}\n", "FILE:1:1: unknown field 'plan', did you mean 'plans'?\n    1 | plan: {}\n      | ^\n"},
+		{"server: {shards: 2, max_keys: 1}\n", "FILE:1:21: server.max_keys: must be 0, or at least the number of shards (2), got 1 (shards is from the file FILE:1)\n"},
+	} {
+		path := inFile(t, "sluice.yaml", row.text)
+		for _, args := range [][]string{{"check", path}, {"serve", "--config", path, "--dir", ""}, {"config", "show", "--config", path}} {
+			out, err, status := run(t, args...)
+			if got := strings.ReplaceAll(err, path, "FILE"); status != 3 || !strings.HasPrefix(got, "sluice: "+row.want) || out != "" {
+				t.Errorf("sluice %s\nexit %d, %q, %s\nwant 3, %s", args[0], status, out, got, row.want)
+			}
+		}
+	}
+	if _, err, status := run(t, "check", "/nowhere.yaml"); status != 3 || err != "sluice: open /nowhere.yaml: no such file or directory\n" {
+		t.Errorf("exit %d, %s", status, err)
+	}
+	if _, err, status := run(t, "serve", "--config", "/nowhere.yaml"); status != 3 || err != "sluice: the file of --config cannot be read: open /nowhere.yaml: no such file or directory\n" {
+		t.Errorf("exit %d, %s", status, err)
+	}
+}
+
+// A wrong variable is a wrong configuration; a right one is told with its origin.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SLUICE_SHARDS", "0")
+	if _, err, status := run(t, "serve"); status != 3 || err != "sluice: SLUICE_SHARDS must be from 1 to 256, got 0\n" {
+		t.Errorf("exit %d, %s", status, err)
+	}
+	path := inFile(t, "sluice.yaml", "server:\n  journal: os\n")
+	t.Setenv("SLUICE_SHARDS", "3")
+	t.Setenv("SLUICE_CONFIG", path)
+	out, _, status := run(t, "config", "show", "--origin", "--log-level", "warn")
+	for _, want := range []string{"shards 3 environment SLUICE_SHARDS\n", "journal os file " + path + ":2\n", "log-level warn flag --log-level\n", "listen \"127.0.0.1:6380\" default\n"} {
+		if status != 0 || !hasLine(out, want) {
+			t.Errorf("exit %d, no line %q in\n%s", status, want, out)
+		}
+	}
+}
+
+// hasLine says whether a line is there, whatever blanks are between its words.
+func hasLine(text, want string) bool {
+	for line := range strings.Lines(text) {
+		if strings.Join(strings.Fields(line), " ") == strings.TrimSpace(want) {
+			return true
+		}
+	}
+	return false
+}
+
+// The file that config show --default prints is right as it stands, and a server that
+// starts from it is a server without one.
+func TestDefaultFileStarts(t *testing.T) {
+	out, _, status := run(t, "config", "show", "--default")
+	if status != 0 {
+		t.Fatalf("exit %d", status)
+	}
+	path := inFile(t, "sluice.yaml", out)
+	said, err, status := run(t, "check", path)
+	if status != 0 || !strings.HasPrefix(said, path+" is right: 0 plans, 0 rules, 0 settings; version ") {
+		t.Errorf("exit %d, %s%s", status, said, err)
+	}
+	start(t, "--config", path, "--dir", "").terminate()
+}
+
+// SIGHUP and sluice reload take what is live, say what waits for the next start, and
+// change nothing if anything is wrong.
+func TestReload(t *testing.T) {
+	path := inFile(t, "sluice.yaml", "server: {log_level: info}\n")
+	p := start(t, "--config", path, "--dir", "", "--shards", "2")
+	c := p.dial()
+
+	rewrite(t, path, "server: {log_level: debug, max_keys: 500}\n")
+	p.command.Process.Signal(syscall.SIGHUP)
+	p.until("the level has changed", func() bool { return c.ask("CONFIG GET log-level") == "[log-level debug]" })
+	c.want("CONFIG GET max-keys", "[max-keys 0]")
+	p.until("the difference is logged", func() bool { return len(p.logs("configuration read again")) == 1 })
+	if len(p.logs(`msg="setting changed" setting=log-level was=info is=debug`)) != 1 ||
+		len(p.logs(`msg="setting differs and holds from the next start on" setting=max-keys is=0 "will be"=500`)) != 1 {
+		t.Errorf("the log says\n%s", strings.Join(p.logs(""), "\n"))
+	}
+
+	rewrite(t, path, "server: {log_level: warn, shards: many}\n")
+	_, err, status := run(t, "reload", "--server", p.address)
+	const wrong = "server.shards: must be a whole number from 1 to 256, got \"many\""
+	if status != 3 || !strings.HasPrefix(err, "sluice: ERR nothing was changed: "+path+":1:") || !strings.Contains(err, wrong) {
+		t.Errorf("exit %d, %s", status, err)
+	}
+	c.want("CONFIG GET log-level", "[log-level debug]")
+	if len(p.logs("the configuration was not read again")) != 1 {
+		t.Error("the failure is not logged")
+	}
+
+	rewrite(t, path, "server: {log_level: warn}\n")
+	if _, err, status := run(t, "reload", "--server", p.address); status != 0 || err != "" {
+		t.Errorf("exit %d, %s", status, err)
+	}
+	c.want("CONFIG GET log-level", "[log-level warn]")
+	p.terminate()
+}
+
+// healthcheck: 0 for a server that is ready, 1 for none.
+func TestHealthcheck(t *testing.T) {
+	p := start(t, "--dir", "")
+	if out, err, status := run(t, "healthcheck", "--server", p.address); status != 0 || out != "ready\n" {
+		t.Errorf("exit %d, %s%s", status, out, err)
+	}
+	// The address of the environment is where a container's own server is.
+	command := exec.Command(program, "healthcheck")
+	command.Env = append(os.Environ(), "SLUICE_LISTEN="+p.address)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	p.terminate()
+	if _, err, status := run(t, "healthcheck", "--server", p.address, "--timeout", "1s"); status != 1 || !strings.HasPrefix(err, "sluice: "+p.address+" does not answer: ") {
+		t.Errorf("exit %d, %s", status, err)
+	}
+}
+
+// What scripts and packagers ask the binary for.
+func TestAboutTheBinary(t *testing.T) {
+	out, _, status := run(t, "version", "--json")
+	var told map[string]string
+	if err := json.Unmarshal([]byte(out), &told); err != nil || status != 0 || told["version"] != version || !strings.HasPrefix(told["go"], "go1.") {
+		t.Errorf("exit %d, %v: %s", status, err, out)
+	}
+	dir := t.TempDir()
+	if _, err, status := run(t, "man", dir); status != 0 {
+		t.Fatal(err)
+	}
+	if page := files(t, dir)["sluice-serve.1"]; !strings.Contains(page, "max-memory") {
+		t.Errorf("the manual of serve says %q", page)
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if out, _, status := run(t, "completion", shell); status != 0 || !strings.Contains(out, "sluice") {
+			t.Errorf("completion %s: exit %d", shell, status)
+		}
+	}
+}
+
+// Every command has an example in its help.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	for _, words := range []string{"", "serve", "check", "config", "config show", "reload", "healthcheck", "version", "data", "data check", "data repair", "man"} {
+		out, _, status := run(t, append(strings.Fields(words), "--help")...)
+		if status != 0 || !strings.Contains(out, "Examples:\n  sluice "+words) {
+			t.Errorf("sluice %s --help: exit %d\n%s", words, status, out)
+		}
+	}
+}

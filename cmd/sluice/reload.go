@@ -1,0 +1,77 @@
+package main
+
+// Reading the configuration again while the server runs: on SIGHUP, and by CONFIG
+// RELOAD, which sluice reload sends. All of it holds then, or, if anything is wrong,
+// nothing changes. What differs is logged.
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// reload reads everything again. Its error says what is wrong, and is logged.
+func (f *service) reload() error {
+	n, err := f.flags.load()
+	if err != nil {
+		f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
+		return err
+	}
+	list, err := f.live.Reload(n.Config)
+	if err != nil {
+		f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
+		return err
+	}
+	for _, d := range list {
+		if d.Live {
+			f.log.Info("setting changed", "setting", d.Name, "was", d.Was, "is", d.Is)
+		} else {
+			f.log.Warn("setting differs and holds from the next start on", "setting", d.Name, "is", d.Was, "will be", d.Is)
+		}
+	}
+	f.log.Info("configuration read again", "file", n.Config.File, "differences", len(list))
+	return nil
+}
+
+// reloadOnHangup reloads on every SIGHUP until what it returns is called.
+func (f *service) reloadOnHangup() (stop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	quit := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-quit:
+				return
+			case <-hangups:
+				_ = f.reload() // it has logged its error
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(quit)
+	}
+}
+
+func reloadCommand() *cobra.Command {
+	to := &peer{}
+	c := &cobra.Command{
+		Use:     "reload",
+		Short:   "Have a server read its configuration file again",
+		Long:    "Has a server read its configuration file again, as SIGHUP does, and says what came of it. Exit status 3: something in the file is wrong, and nothing has changed.",
+		Example: "  sluice reload --server 127.0.0.1:6380",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := to.ask(c.Context(), "CONFIG", "RELOAD")
+			if refused, ok := asRefusal(err); ok {
+				return configError{refused}
+			}
+			return err
+		},
+	}
+	to.addFlags(c)
+	return c
+}

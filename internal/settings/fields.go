@@ -1,0 +1,109 @@
+package settings
+
+// The kinds of values. A field reads a text into its place in a Config; where it
+// cannot, its error goes on from the name of the setting: "must be true or false,
+// got 'perhaps'".
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"sluice/algorithms"
+)
+
+type field func(c *Config, text string) error
+
+// text takes anything.
+func text(at func(*Config) *string) field {
+	return func(c *Config, text string) error {
+		*at(c) = text
+		return nil
+	}
+}
+
+// address takes HOST:PORT. The port is a number, or the name of a service.
+func address(at func(*Config) *string) field {
+	return func(c *Config, text string) error {
+		if _, port, err := net.SplitHostPort(text); err != nil || port == "" {
+			return fmt.Errorf("must be HOST:PORT such as 127.0.0.1:6380, got %q", text)
+		}
+		*at(c) = text
+		return nil
+	}
+}
+
+// number takes a whole number of a range.
+func number[T int | uint64](at func(*Config) *T, least, most T) field {
+	return func(c *Config, text string) error {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("must be a whole number from %d to %d, got %q", least, most, text)
+		}
+		if n < int64(least) || n > int64(most) {
+			return fmt.Errorf("must be from %d to %d, got %d", least, most, n)
+		}
+		*at(c) = T(n)
+		return nil
+	}
+}
+
+// duration takes 0 or a duration.
+func duration(at func(*Config) *time.Duration) field {
+	return func(c *Config, text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return fmt.Errorf("must be 0 or a duration such as 5m or 30s, got %q", text)
+		}
+		*at(c) = d
+		return nil
+	}
+}
+
+// parseSize reads a number of bytes with a unit: 256MiB, 1GB, 4096.
+func parseSize(text string) (int64, error) {
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > 1<<62 {
+		return 0, fmt.Errorf("must be a size such as 256MiB, got %q", text)
+	}
+	return int64(n), nil
+}
+
+// size takes a number of bytes.
+func size(at func(*Config) *int64) field {
+	return func(c *Config, text string) (err error) {
+		*at(c), err = parseSize(text)
+		return err
+	}
+}
+
+// word takes one of a few.
+func word(set func(c *Config, word string) error, words ...string) field {
+	n := len(words) - 1
+	legal := strings.Join(words[:n], ", ") + " or " + words[n]
+	return func(c *Config, text string) error {
+		for _, w := range words {
+			if w == text {
+				return set(c, w)
+			}
+		}
+		if near := algorithms.Nearest(strings.ToLower(text), words); near != "" {
+			return fmt.Errorf("must be %s, got %q; did you mean %q?", legal, text, near)
+		}
+		return fmt.Errorf("must be %s, got %q", legal, text)
+	}
+}
+
+// toggle takes true or false.
+func toggle(at func(*Config) *bool) field {
+	return func(c *Config, text string) (err error) {
+		if *at(c), err = strconv.ParseBool(text); err != nil {
+			return fmt.Errorf("must be true or false, got %q", text)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,70 @@
+package settings
+
+// How much memory there is: the machine's, or less where a cgroup says so.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+// memory takes a size, or a share of what there is.
+func memory(at func(*Config) *int64) field {
+	return func(c *Config, text string) (err error) {
+		*at(c), err = parseMemory(text)
+		return err
+	}
+}
+
+func parseMemory(text string) (int64, error) {
+	wrong := fmt.Errorf("must be a size such as 2GiB, at least %s, or a share such as 75%%, got %q",
+		humanize.IBytes(MemoryMinBytes), text)
+	if share, ok := strings.CutSuffix(text, "%"); ok {
+		percent, err := strconv.Atoi(share)
+		if err != nil || percent < 1 || percent > 100 {
+			return 0, wrong
+		}
+		there, err := memoryThere()
+		if err != nil {
+			return 0, fmt.Errorf("is a share (%s), and how much memory there is cannot be found out (%w); give a size such as 2GiB", text, err)
+		}
+		return max(there/100*int64(percent), MemoryMinBytes), nil
+	}
+	n, err := parseSize(text)
+	if err != nil || n < MemoryMinBytes {
+		return 0, wrong
+	}
+	return n, nil
+}
+
+// memoryThere is the memory of the machine or of the cgroup, whichever is less.
+func memoryThere() (int64, error) {
+	info, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	var total int64
+	for line := range bytes.Lines(info) {
+		if fields := bytes.Fields(line); len(fields) > 1 && string(fields[0]) == "MemTotal:" {
+			total, err = strconv.ParseInt(string(fields[1]), 10, 64)
+			total <<= 10
+		}
+	}
+	if err != nil || total == 0 {
+		return 0, fmt.Errorf("/proc/meminfo has no MemTotal")
+	}
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
+			total = min(total, n)
+		}
+	}
+	return total, nil
+}

@@ -1,0 +1,259 @@
+package settings
+
+// The rows by themselves, and one Config out of many sources.
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/plans"
+)
+
+// environ is an environment.
+func environ(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		i := slices.Index(pairs, name)
+		if i < 0 {
+			return "", false
+		}
+		return pairs[i+1], true
+	}
+}
+
+// file reads the section server of a text.
+func file(t *testing.T, text string) *plans.File {
+	t.Helper()
+	f, err := plans.ParseServer("sluice.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestRows(t *testing.T) {
+	seen := make(map[string]bool)
+	for i := range Rows {
+		r := &Rows[i]
+		if seen[r.Name] || !regexp.MustCompile(`^[a-z]+(-[a-z0-9]+)*$`).MatchString(r.Name) {
+			t.Errorf("%q is no name, or there twice", r.Name)
+		}
+		seen[r.Name] = true
+		if !slices.Contains(Groups, r.Group) {
+			t.Errorf("%s is in group %q, which is not listed", r.Name, r.Group)
+		}
+		if err := r.Check(r.Default); err != nil {
+			t.Errorf("the default of %s: %v", r.Name, err)
+		}
+		if r.Summary == "" || strings.HasSuffix(r.Summary, ".") || r.Summary != strings.ToLower(r.Summary[:1])+r.Summary[1:] {
+			t.Errorf("the summary of %s is not one line in small letters without a full stop: %q", r.Name, r.Summary)
+		}
+	}
+	for _, c := range contradictions {
+		for _, name := range c.names {
+			if byName[name] == nil {
+				t.Errorf("a contradiction names %s, which is no setting", name)
+			}
+		}
+	}
+}
+
+// A flag beats the environment, which beats the file, which beats the default.
+func TestPrecedence(t *testing.T) {
+	f := file(t, "server:\n  listen: 127.0.0.1:1\n  max_keys: 1000\n  on-full: evict-soonest\n  snapshot: {every: 7m}\n")
+	c, err := Load(Given{
+		File: f, Environ: environ("SLUICE_LISTEN", "127.0.0.1:2", "SLUICE_MAX_KEYS", "2000"),
+		Flags: map[string]string{"listen": "127.0.0.1:3"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]string{
+		"listen":         {"127.0.0.1:3", "flag --listen"},
+		"max-keys":       {"2000", "environment SLUICE_MAX_KEYS"},
+		"on-full":        {"evict-soonest", "file sluice.yaml:4"},
+		"snapshot-every": {"7m", "file sluice.yaml:5"},
+		"journal":        {"everysec", "default"},
+	} {
+		if got := [2]string{c.Text(name), c.Origin(name).String()}; got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if c.Listen != "127.0.0.1:3" || c.MaxKeys != 2000 || c.OnFull != "evict-soonest" || c.SnapshotEvery.String() != "7m0s" {
+		t.Errorf("%+v", c)
+	}
+	var out bytes.Buffer
+	if err := c.WriteOrigins(&out); err != nil || !strings.Contains(out.String(), "\non-full                 evict-soonest  file sluice.yaml:4\n") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+// What is wrong is told with where it came from and what would be right; a value that
+// is beaten is checked all the same.
+func TestWrong(t *testing.T) {
+	for _, row := range []struct {
+		file string
+		env  []string
+		flag [2]string
+		want string
+	}{
+		{flag: [2]string{"listen", "6380"}, want: `--listen must be HOST:PORT such as 127.0.0.1:6380, got "6380"`},
+		{flag: [2]string{"listen", "localhost:"}, want: `--listen must be HOST:PORT such as 127.0.0.1:6380, got "localhost:"`},
+		{env: []string{"SLUICE_SHARDS", "none"}, want: `SLUICE_SHARDS must be a whole number from 1 to 256, got "none"`},
+		{env: []string{"SLUICE_SHARDS", "0"}, flag: [2]string{"shards", "4"}, want: `SLUICE_SHARDS must be from 1 to 256, got 0`},
+		{env: []string{"SLUICE_JOURNAL", "Always"}, want: `SLUICE_JOURNAL must be always, everysec, os or off, got "Always"; did you mean "always"?`},
+		{file: "server:\n  lisen: x\n", want: "sluice.yaml:2:3: server.lisen: there is no such setting, did you mean 'listen'?"},
+		{file: "server:\n  colour: blue\n", want: "sluice.yaml:2:3: server.colour: there is no such setting; `sluice config show --default` lists them"},
+		{file: "server:\n  shards: 0\n", flag: [2]string{"shards", "4"}, want: "sluice.yaml:2:3: server.shards: must be from 1 to 256, got 0"},
+		{file: "server:\n  max_keys: 10\n  max-keys: 11\n", want: "sluice.yaml:3:3: server.max-keys: is given twice, first in sluice.yaml:2"},
+		{file: "server:\n  test_clock: true\n", want: "sluice.yaml:2:3: server.test_clock: cannot be set in a file; use --test-clock or SLUICE_TEST_CLOCK"},
+		{file: "server:\n  max_keys: 1\n  shards: 2\n", want: "sluice.yaml:2:3: server.max_keys: must be 0, or at least the number of shards (2), got 1 (shards is from the file sluice.yaml:3)"},
+		{env: []string{"SLUICE_SHARDS", "2"}, flag: [2]string{"max-keys", "1"},
+			want: "--max-keys must be 0, or at least the number of shards (2), got 1 (shards is from the environment SLUICE_SHARDS)"},
+	} {
+		g := Given{Environ: environ(row.env...)}
+		if row.file != "" {
+			g.File = file(t, row.file)
+		}
+		if row.flag[0] != "" {
+			g.Flags = map[string]string{row.flag[0]: row.flag[1]}
+		}
+		if _, err := Load(g); err == nil || err.Error() != row.want {
+			t.Errorf("%+v\n got %v\nwant %s", row, err, row.want)
+		}
+	}
+}
+
+// The file that explains everything says what holds without it, and all that it has
+// in comments can stand in a file.
+func TestDefaultFile(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteDefault(&out); err != nil {
+		t.Fatal(err)
+	}
+	f, err := plans.ParseFile("sluice.yaml", out.Bytes())
+	if err != nil || len(f.Server)+len(f.Plans)+len(f.Rules) > 0 {
+		t.Fatalf("%v: %+v", err, f)
+	}
+	bare := regexp.MustCompile(`(?m)^( *)# (.*)$`).ReplaceAll(out.Bytes(), []byte("$1$2"))
+	f, err = plans.ParseFile("sluice.yaml", bare)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, bare)
+	}
+	if _, err := plans.NewBook(f, plans.Set{}); err != nil {
+		t.Error(err)
+	}
+	c, err := Load(Given{File: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Plans) != 2 || len(f.Rules) != 2 || len(f.Addresses.Trusted) != 1 {
+		t.Errorf("%d plans, %d rules, %d trusted networks", len(f.Plans), len(f.Rules), len(f.Addresses.Trusted))
+	}
+	standard := NewLive(nil).Config()
+	for i := range Rows {
+		r := &Rows[i]
+		if from := c.Origin(r.Name).Source; (from == File) == r.Outside {
+			t.Errorf("%s comes from %d", r.Name, from)
+		}
+		if r.Example == "" && c.Text(r.Name) != standard.Text(r.Name) {
+			t.Errorf("%s is %q, want %q", r.Name, c.Text(r.Name), standard.Text(r.Name))
+		}
+	}
+}
+
+// What config show prints is a file that gives the same Config.
+func TestShownFile(t *testing.T) {
+	c, err := Load(Given{Flags: map[string]string{"dir": "", "max-memory": "50%", "listen": "[::1]:7000", "journal": "off"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := c.WriteFile(&out); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(Given{File: file(t, out.String())})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for i := range Rows {
+		if name := Rows[i].Name; again.Text(name) != c.Text(name) {
+			t.Errorf("%s is %q, want %q", name, again.Text(name), c.Text(name))
+		}
+	}
+}
+
+func TestStray(t *testing.T) {
+	got := Stray([]string{"SLUICE_LISTN=x", "SLUICE_LISTEN=y", "SLUICE_PORT=tcp://10.0.0.1:6380", "SLUICE_SERVICE_HOST=10.0.0.1",
+		"SLUICE_PORT_6380_TCP_ADDR=10.0.0.1", "SLUICE_PASSWORD=x", "LISTN=z"})
+	if len(got) != 1 || got[0] != [2]string{"SLUICE_LISTN", "SLUICE_LISTEN"} {
+		t.Errorf("%v", got)
+	}
+}
+
+// CONFIG SET changes what is live, all or nothing, and stays over reloads.
+func TestLive(t *testing.T) {
+	c, err := Load(Given{File: file(t, "server: {log_level: warn}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLive(c)
+	var levels []string
+	l.Watch(func(c *Config) { levels = append(levels, c.LogLevel.String()) })
+	for _, row := range []struct {
+		pairs []string
+		want  string
+	}{
+		{[]string{"log-level", "debug", "shards", "2"}, "shards is read at start only; set it with --shards, SLUICE_SHARDS or in the file, and start again"},
+		{[]string{"log-level", "debug", "log_level", "info"}, "log-level is given twice"},
+		{[]string{"loglevel", "debug"}, "there is no setting 'loglevel', did you mean 'log-level'?"},
+		{[]string{"zzz\n", "debug"}, `there is no setting 'zzz\n' that can be changed, only log-level`},
+	} {
+		if err := l.Set(row.pairs...); err == nil || err.Error() != row.want {
+			t.Errorf("%v\n got %v\nwant %s", row.pairs, err, row.want)
+		}
+	}
+	reload := func(text string) []Difference {
+		t.Helper()
+		n, err := Load(Given{File: file(t, text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := l.Reload(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	want := []Difference{{"max-keys", "0", "1000", false}, {"log-level", "warn", "error", true}}
+	if got := reload("server: {log_level: error, max_keys: 1000}"); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	if l.Config().MaxKeys != 0 {
+		t.Error("max-keys changed while running")
+	}
+	if err := l.Set("LOG-LEVEL", "debug"); err != nil {
+		t.Fatal(err)
+	}
+	if got := reload("server: {log_level: info}"); len(got) != 0 {
+		t.Errorf("a reload undoes CONFIG SET: %v", got)
+	}
+	if text, there := l.Shown("log-level"); text != "debug" || !there || l.Config().Origin("log-level").String() != "CONFIG SET" {
+		t.Errorf("log-level is %q", text)
+	}
+	if strings.Join(levels, " ") != "WARN ERROR DEBUG DEBUG" {
+		t.Errorf("the watcher saw %v", levels)
+	}
+}
+
+// An Error is told apart from one in a file, since the exit status depends on it.
+func TestErrorHasOrigin(t *testing.T) {
+	_, err := Load(Given{Flags: map[string]string{"shards": "0"}})
+	var wrong *Error
+	if !errors.As(err, &wrong) || wrong.Origin.Source != Flag {
+		t.Errorf("%v", err)
+	}
+}

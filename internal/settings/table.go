@@ -1,0 +1,95 @@
+package settings
+
+// The rows. Summaries go on from the flag's name in the help and stand alone in the
+// reference; what they say of a default is not repeated in them.
+
+import (
+	"runtime"
+	"strconv"
+	"time"
+
+	"sluice/algorithms"
+	"sluice/internal/clock"
+	"sluice/persistence"
+	"sluice/shard"
+)
+
+const (
+	// ShardsMax is how many shards a server can have.
+	ShardsMax = 256
+	// MemoryMinBytes is the least that max-memory may be.
+	MemoryMinBytes = 16 << 20
+)
+
+// Rows is every setting, group by group.
+var Rows = []Row{
+	{Name: "config", Group: "Server", Arg: "file", Outside: true,
+		Summary: "file of plans, rules and settings; none where it is empty",
+		field:   text(func(c *Config) *string { return &c.File })},
+	{Name: "listen", Group: "Server", Arg: "address", Default: "127.0.0.1:6380",
+		Summary: "address to listen on, HOST:PORT",
+		field:   address(func(c *Config) *string { return &c.Listen })},
+	{Name: "shards", Group: "Server", Arg: "number", Default: strconv.Itoa(runtime.GOMAXPROCS(0)), Said: "the number of processors",
+		Summary: "number of shards, each of which owns a part of the keys",
+		field:   number(func(c *Config) *int { return &c.Shards }, 1, ShardsMax)},
+
+	{Name: "dir", Group: "State on disk", Arg: "directory", Default: "./sluice-data",
+		Summary: "directory that state is kept in; where it is empty nothing is kept",
+		field:   text(func(c *Config) *string { return &c.Dir })},
+	{Name: "journal", Group: "State on disk", Arg: "when", Default: "everysec",
+		Summary: "when changes are durable: always (before the reply), everysec, os, or off (snapshots only)",
+		field: word(func(c *Config, w string) error {
+			var err error
+			c.Journal, err = persistence.ParseMode(w)
+			return err
+		}, "always", "everysec", "os", "off")},
+	{Name: "snapshot-every", Group: "State on disk", Arg: "time", Default: "5m",
+		Summary: "time between snapshots while there are changes; 0 for none",
+		field:   duration(func(c *Config) *time.Duration { return &c.SnapshotEvery })},
+	{Name: "snapshot-journal-bytes", Group: "State on disk", Arg: "size", Default: "256MiB",
+		Summary: "size of the journal that makes a snapshot due, once it is as long as the last snapshot; 0 for none",
+		field:   size(func(c *Config) *int64 { return &c.SnapshotJournal })},
+	{Name: "on-disk-error", Group: "State on disk", Arg: "what", Default: "serve",
+		Summary: "what spending commands get while the journal cannot be written: serve or refuse; with journal always it is refuse",
+		field:   word(func(c *Config, w string) error { c.OnDiskError = w; return nil }, "serve", "refuse")},
+
+	{Name: "max-memory", Group: "Memory and bounds", Arg: "size", Default: "75%",
+		Summary: "size of memory to keep to, or a share of the machine's or its cgroup's; keys may take nine tenths of it",
+		field:   memory(func(c *Config) *int64 { return &c.MaxMemory })},
+	{Name: "max-keys", Group: "Memory and bounds", Arg: "number", Default: "0",
+		Summary: "number of keys there may be; 0 for no bound",
+		field:   number(func(c *Config) *int { return &c.MaxKeys }, 0, 1<<48)},
+	{Name: "on-full", Group: "Memory and bounds", Arg: "what", Default: "refuse",
+		Summary: "what happens to a new key without room: refuse, or evict-soonest (of the others)",
+		field:   word(func(c *Config, w string) error { c.OnFull = w; return nil }, "refuse", "evict-soonest")},
+	{Name: "sliding-log-max", Group: "Memory and bounds", Arg: "limit", Default: strconv.Itoa(algorithms.LogLimitMaxDefault),
+		Summary: "largest limit of a sliding_log, which keeps every call",
+		field:   number(func(c *Config) *uint64 { return &c.SlidingLogMax }, 1, shard.LogLimitMax)},
+
+	{Name: "log-level", Group: "Log", Arg: "level", Default: "info", Live: true,
+		Summary: "what is logged at least: debug, info, warn or error",
+		field: word(func(c *Config, w string) error {
+			return c.LogLevel.UnmarshalText([]byte(w))
+		}, "debug", "info", "warn", "error")},
+
+	{Name: clock.AllowBehindFlag, Group: "Clock", Default: "false", Outside: true,
+		Summary: "start although the clock is more than a day behind what is on disk",
+		field:   toggle(func(c *Config) *bool { return &c.AllowClockBehind })},
+	{Name: "test-clock", Group: "Clock", Default: "false", Outside: true,
+		Summary: "a clock that stands still at 2027-01-15T08:00:00Z until RL.CLOCK sets it; for tests and examples",
+		field:   toggle(func(c *Config) *bool { return &c.TestClock })},
+}
+
+// contradictions are what settings may not say together. Each says what is wrong and
+// names the settings that it is about, the one to complain about first.
+var contradictions = []struct {
+	names []string
+	wrong func(c *Config) string
+}{
+	{[]string{"max-keys", "shards"}, func(c *Config) string {
+		if c.MaxKeys == 0 || c.MaxKeys >= c.Shards {
+			return ""
+		}
+		return "must be 0, or at least the number of shards (" + strconv.Itoa(c.Shards) + "), got " + strconv.Itoa(c.MaxKeys)
+	}},
+}
