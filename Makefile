@@ -9,7 +9,7 @@ MAKEFLAGS   += --no-builtin-rules
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Knobs: make run ARGS='--listen 127.0.0.1:7000', make fuzz FUZZTIME=1m, make bench BENCH=Decide
+# Knobs: make run ARGS='--listen 127.0.0.1:7000', make fuzz FUZZTIME=1m, make bench-parts BENCH=Decide
 ARGS        ?=
 BENCH       ?= .
 CRASH_KILLS ?= 1000
@@ -20,10 +20,10 @@ LAWS_CALLS  ?= 10000000
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test race invariants laws fuzz crash docs lint bench clean
+.PHONY: help build run test race invariants laws fuzz crash docs lint bench bench-smoke bench-parts clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## build bin/sluice
 	go build -trimpath -o bin/sluice ./cmd/sluice
@@ -80,7 +80,19 @@ lint: ## formatting, go vet, staticcheck
 	go vet -tags invariants $(INVARIANTS)
 	go run $(STATICCHECK) ./...
 
-bench: ## the Go benchmarks whose names match BENCH
+# What the pages quote of the Go benchmarks. They run before anything else is started.
+QUOTED := go test -run '^$$' -benchmem -benchtime 300ms -bench '^Benchmark(Decide|Leased|SetRun|ForcedGC)$$' ./algorithms ./shard ./client
+
+bench: build ## measure everything beside redis-server and write docs/performance.md, docs/images and the README's figures
+	$(QUOTED) >bin/parts.txt
+	bin/sluice bench --docs . --go-bench bin/parts.txt $(ARGS)
+	go run ./bench/draw docs/performance.json docs/images
+
+bench-smoke: build ## measure for two minutes what is to be reached, and fail if any of it is missed by more than 15 %
+	$(QUOTED) >bin/parts.txt
+	bin/sluice bench --smoke --go-bench bin/parts.txt
+
+bench-parts: ## the Go benchmarks whose names match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 clean: ## remove what build left

@@ -76,7 +76,7 @@ func rootCommand() *cobra.Command {
 	grouped(groupServer, serveCommand(), configCommand())
 	grouped(groupOperate, reloadCommand(), healthcheckCommand())
 	grouped(groupFiles, checkCommand(), dataCommand())
-	grouped(groupBinary, versionCommand(), manCommand())
+	grouped(groupBinary, versionCommand(), manCommand(), benchCommand())
 	return root
 }
 

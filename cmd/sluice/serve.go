@@ -11,6 +11,7 @@ import (
 
 func serveCommand() *cobra.Command {
 	flags := settingFlags{}
+	var profile string
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
@@ -23,9 +24,11 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return (&service{configuration: config, flags: flags, environ: os.Environ()}).run()
+			return profiled(profile, (&service{configuration: config, flags: flags, environ: os.Environ()}).run)
 		},
 	}
 	flags.add(c)
+	c.Flags().StringVar(&profile, "profile", "", "`directory` for profiles of CPU and allocations, written at the end")
+	c.Flags().MarkHidden("profile")
 	return c
 }

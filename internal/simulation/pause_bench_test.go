@@ -6,7 +6,7 @@ package simulation
 // from the moment at which it should have begun. The figures are reported, not asserted:
 // what else the machine does is in them.
 //
-//	make bench BENCH='Pause'
+//	make bench-parts BENCH='Pause'
 
 import (
 	"fmt"

@@ -45,7 +45,8 @@ var house = []room{
 	// A server for the tests of those who use the client.
 	{dir: "client/sluicetest",
 		ours: []string{"client", "server", "shard", "plans", "algorithms", "internal/clock"}, theirs: []string{goRedis}},
-	{dir: "bench", ours: []string{"client"}, theirs: []string{goRedis, redcon, hdr, gonum, sys}},
+	{dir: "bench", theirs: []string{goRedis, redcon, xxhash, hdr, sys}},
+	{dir: "bench/draw", ours: []string{"bench"}, theirs: []string{gonum}},
 	{dir: "cmd",
 		ours:   []string{"algorithms", "persistence", "plans", "shard", "server", "client", "bench", "internal"},
 		theirs: []string{cobra, pflag, goYAML, goRedis, humanize, sys}},
