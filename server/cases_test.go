@@ -336,7 +336,7 @@ func TestC87RandomKeysShareNothing(t *testing.T) {
 func TestC90LongKeys(t *testing.T) {
 	r := newRig(t, 2)
 	w := r.dial()
-	longest := strings.Repeat("k", shard.KeyBytesMax)
+	longest := strings.Repeat("k", KeyBytesMax)
 	for _, line := range [][]string{
 		{"RL.ALLOW", longest, "gcra", "1", "1h"}, {"RL.PEEK", longest, "gcra", "1", "1h", "0"}, {"EXISTS", longest}, {"TTL", longest},
 	} {

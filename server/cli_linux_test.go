@@ -104,14 +104,14 @@ func TestRedisCLIAtATerminal(t *testing.T) {
 	address := r.listen()
 	m := newTerminal(t, tool(t, "redis-cli"), "-p", port(t, address))
 	m.types("", "127.0.0.1:"+port(t, address), prompt)
-	m.types("RL.ALLOW ", "key algorithm limit window [cost] [BURST burst] [ALIGN EPOCH|FIRST|JITTER]")
-	m.types("user:42 ", " algorithm limit window [cost] [BURST burst]")
+	m.types("RL.ALLOW ", "key algorithm limit window|@plan [cost] [BURST burst] [ALIGN EPOCH|FIRST|JITTER]")
+	m.types("user:42 ", " algorithm limit window|@plan [cost] [BURST burst]")
 	m.types("token_bucket 10 1s\r", "1) (integer) 1", "6) (integer) 0", prompt)
 	m.types("RL.CLOCK SET ", "unix-ms")
 	m.types("\x15", prompt) // clears the line
 	m.types("help RL.ALLOW\r", "RL.ALLOW key algorithm limit window", "summary: Decides whether a call may pass and spends its cost, in one atomic step.",
 		"since: 0.1.0", "group: ratelimit", prompt)
-	m.types("help @ratelimit\r", "RL.PEEK key algorithm limit window", "RL.MALLOW key algorithm limit window cost", "RL.RESET key [key ...]", "RL.CLOCK ADVANCE duration", "RL.HELP", prompt)
+	m.types("help @ratelimit\r", "RL.PEEK key algorithm limit window", "RL.MALLOW key algorithm limit window cost", "RL.RESET key [key ...] [@plan]", "RL.CLOCK ADVANCE duration", "RL.HELP", prompt)
 	m.types("help @connection\r", "HELLO", "PING [message]", prompt)
 	m.types("nonsense\r", "(error) ERR unknown command 'nonsense'", prompt)
 	if errors := r.stats.errors.Load(); errors != 1 {

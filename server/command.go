@@ -113,6 +113,7 @@ type Command struct {
 // groups of the reference, in its order.
 var groups = []struct{ Name, Title string }{
 	{"ratelimit", "Rate limits"},
+	{"plans", "Plans and rules"},
 	{"generic", "Keys"},
 	{"connection", "Connection"},
 	{"server", "Server"},
@@ -129,7 +130,7 @@ const commandNameBytesMax = 24
 var byCommand map[string]*Command
 
 func init() {
-	for _, rows := range [][]*Command{limitCommands, settleCommands, throttleCommands, keyCommands, connectionCommands, serverCommands, keepCommands} {
+	for _, rows := range [][]*Command{limitCommands, settleCommands, throttleCommands, planCommands, keyCommands, connectionCommands, serverCommands, keepCommands} {
 		table = append(table, rows...)
 	}
 	byCommand = make(map[string]*Command, len(table))

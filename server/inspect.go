@@ -13,17 +13,25 @@ import (
 // field is one pair of the map.
 type field struct {
 	name  string
-	write func(out []byte) []byte
+	write func(out []byte, proto int) []byte
 }
 
 // number is a field that holds a number.
 func number(name string, n uint64) field {
-	return field{name, func(out []byte) []byte { return redcon.AppendInt(out, int64(n)) }}
+	return field{name, func(out []byte, _ int) []byte { return redcon.AppendInt(out, int64(n)) }}
 }
 
 // text is a field that holds a text.
 func text(name, value string) field {
-	return field{name, func(out []byte) []byte { return redcon.AppendBulkString(out, value) }}
+	return field{name, func(out []byte, _ int) []byte { return redcon.AppendBulkString(out, value) }}
+}
+
+// textOrNil is a field that holds a text, or nil where there is none.
+func textOrNil(name, value string, there bool) field {
+	if there {
+		return text(name, value)
+	}
+	return field{name, appendNil}
 }
 
 // units is a field that holds an amount as the algorithm counts it.
@@ -38,7 +46,7 @@ func units(name string, n uint64, kind algorithms.Kind) field {
 func appendFields(out []byte, proto int, fields []field) []byte {
 	out = appendMap(out, proto, len(fields))
 	for _, f := range fields {
-		out = f.write(redcon.AppendBulkString(out, f.name))
+		out = f.write(redcon.AppendBulkString(out, f.name), proto)
 	}
 	return out
 }

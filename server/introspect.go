@@ -92,7 +92,7 @@ func appendKeySpecs(out []byte, proto int, c *Command) []byte {
 		access = "RW"
 	}
 	out = redcon.AppendBulkString(out, "flags")
-	if c.keysOf != nil {
+	if c.Keys.First == 0 {
 		out = appendWords(out, proto, []string{access, "incomplete"})
 		for _, step := range []string{"begin_search", "find_keys"} {
 			out = appendMap(redcon.AppendBulkString(out, step), proto, 2)

@@ -99,10 +99,18 @@ func errUnsaved(cause error) error {
 
 // unsaved is the error for an operation whose records did not become durable.
 func (s *session) unsaved() string {
-	cause := s.restraint.refusing
-	if cause == nil && s.server.keeper != nil {
-		if cause = s.server.keeper.Refusing(); cause == nil {
-			cause = errors.New(s.server.keeper.Status().LastError)
+	if cause := s.restraint.refusing; cause != nil {
+		return errUnsaved(cause).Error()
+	}
+	return s.server.unsaved()
+}
+
+// unsaved is the same where nothing is known of the moment it was read in.
+func (s *Server) unsaved() string {
+	var cause error
+	if s.keeper != nil {
+		if cause = s.keeper.Refusing(); cause == nil {
+			cause = errors.New(s.keeper.Status().LastError)
 		}
 	}
 	return errUnsaved(cause).Error()

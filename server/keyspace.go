@@ -36,9 +36,24 @@ func parseView(s *session, args [][]byte) error {
 // parseReset is parseKeys for RL.RESET key [key ...], or key @plan.
 func parseReset(s *session, args [][]byte) error {
 	if len(args) == 3 && isPlan(args[2]) {
-		return noPlan(args[2])
+		plan, err := planOf(s.server.Book(), args[2])
+		if err == nil {
+			err = checkKey(args[1])
+		}
+		if err == nil {
+			s.addPlan(args[1], &planCall{plan: plan, kind: shard.Reset})
+		}
+		return err
 	}
 	return parseKeys(shard.Reset)(s, args)
+}
+
+// resetKeys are the keys of RL.RESET: all words, but the name of a plan.
+func resetKeys(args [][]byte) [][]byte {
+	if len(args) == 3 && isPlan(args[2]) {
+		return args[1:2]
+	}
+	return args[1:]
 }
 
 // writeFound is the number of keys that were found.

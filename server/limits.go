@@ -16,8 +16,12 @@ import (
 	"sluice/shard"
 )
 
-// GroupsMax is how many groups RL.MALLOW takes.
-const GroupsMax = 1000
+const (
+	// GroupsMax is how many groups RL.MALLOW takes.
+	GroupsMax = 1000
+	// KeyBytesMax is the longest key that a caller may choose.
+	KeyBytesMax = 65_536
+)
 
 // show and nearest serve every error text of the server.
 var (
@@ -45,8 +49,8 @@ func addTo(b *shard.Batch, key []byte) *shard.Op {
 
 // checkKey refuses keys that are too long.
 func checkKey(key []byte) error {
-	if len(key) > shard.KeyBytesMax {
-		return fmt.Errorf("ERR key must be at most %d bytes, got %d", shard.KeyBytesMax, len(key))
+	if len(key) > KeyBytesMax {
+		return fmt.Errorf("ERR key must be at most %d bytes, got %d", KeyBytesMax, len(key))
 	}
 	return nil
 }
@@ -91,7 +95,7 @@ func (q question) one(s *session, args [][]byte) error {
 		return err
 	}
 	if isPlan(rest[0]) {
-		return noPlan(rest[0])
+		return q.onePlan(s, key, rest)
 	}
 	if len(rest) < 3 {
 		return byCommand[strings.ToUpper(string(args[0]))].arityError()
@@ -130,9 +134,9 @@ func runAllowAgain(s *session, out []byte, args [][]byte) ([]byte, error) {
 	if err := askAllow.one(s, args); err != errAlone {
 		return nil, err
 	}
-	op := &s.batch.Ops[0]
+	ops := s.batch.Ops
 	return s.remember(out, s.again, args[1], questionOf(withoutTail(args, s.again)...), false, func(string) []byte {
-		return s.appendOutcome(nil, op)
+		return s.appendGroup(nil, ops)
 	})
 }
 
@@ -143,7 +147,7 @@ func parseCharge(kind shard.Kind) func(*session, [][]byte) error {
 			return err
 		}
 		if isPlan(args[2]) {
-			return noPlan(args[2])
+			return s.parsePlanCharge(kind, args)
 		}
 		if len(args) < 6 {
 			return byCommand[strings.ToUpper(string(args[0]))].arityError()
@@ -196,10 +200,6 @@ func notPermits(id algorithms.ID) error {
 
 // isPlan says whether a word names a plan.
 func isPlan(word []byte) bool { return len(word) > 0 && word[0] == '@' }
-
-func noPlan(word []byte) error {
-	return fmt.Errorf("NOPLAN no such plan '%s'", show(word[1:]))
-}
 
 // parseSpec reads algorithm, limit and window.
 func parseSpec(args [][]byte) (spec algorithms.Spec, err error) {
@@ -324,21 +324,29 @@ func parseAlign(spec *algorithms.Spec, text []byte) error {
 	return fmt.Errorf("ERR ALIGN must be EPOCH, FIRST or JITTER, got '%s'", show(text))
 }
 
-func unknownOption(word []byte, words []string) error {
+func unknownOption(word []byte, words []string) error { return unknownOptionOf(word, words, "window") }
+
+// unknownOptionOf says which options there are, and after what a cost would stand, if
+// it has a place of its own.
+func unknownOptionOf(word []byte, words []string, after string) error {
 	if near := nearest(strings.ToUpper(string(word)), words); near != "" {
 		return fmt.Errorf("ERR unknown option '%s', did you mean '%s'?", show(word), near)
 	}
-	return fmt.Errorf("ERR unknown option '%s', the options are %s; a cost comes right after the window", show(word), strings.Join(words, ", "))
+	if after != "" {
+		after = "; a cost comes right after the " + after
+	}
+	return fmt.Errorf("ERR unknown option '%s', the options are %s%s", show(word), strings.Join(words, ", "), after)
 }
 
 // writeDecision is the reply of RL.ALLOW and RL.PEEK.
 func writeDecision(s *session, out []byte, ops []shard.Op) []byte {
-	return s.appendOutcome(out, &ops[0])
+	return s.appendGroup(out, ops)
 }
 
 // parseMany parses the groups of RL.MALLOW.
 func parseMany(s *session, args [][]byte) error {
 	rest := args[1:]
+	first := len(s.batch.Ops)
 	for group := 1; len(rest) > 0; group++ {
 		if group > GroupsMax {
 			return fmt.Errorf("ERR at most %d groups in one RL.MALLOW", GroupsMax)
@@ -347,9 +355,14 @@ func parseMany(s *session, args [][]byte) error {
 		if len(rest) < size {
 			return fmt.Errorf("ERR group %d is short: a group is key algorithm limit window cost, or key @plan cost", group)
 		}
+		at := len(s.batch.Ops)
 		if err := parseGroup(s, rest[:size], false); err != nil {
 			return inGroup(group, err)
 		}
+		if len(s.batch.Ops)-first > LimitsPerCallMax {
+			return errManyLimits()
+		}
+		s.server.namePermits(s.batch.Ops[at:], "")
 		rest = rest[size:]
 	}
 	return nil
@@ -378,7 +391,11 @@ func parseGroup(s *session, g [][]byte, permits bool) error {
 		return err
 	}
 	if isPlan(g[1]) {
-		return noPlan(g[1])
+		c, err := s.parsePlan(g[1:], askAllow, 0, nil)
+		if err == nil {
+			s.addPlan(g[0], &c)
+		}
+		return err
 	}
 	spec, err := parseSpec(g[1:])
 	if err != nil {
@@ -403,9 +420,15 @@ func inGroup(group int, err error) error {
 }
 
 func writeMany(s *session, out []byte, ops []shard.Op) []byte {
-	out = redcon.AppendArray(out, len(ops))
-	for i := range ops {
-		out = s.appendOutcome(out, &ops[i])
+	groups := 0
+	for i := 0; i < len(ops); i += groupOf(ops[i:]) {
+		groups++
+	}
+	out = redcon.AppendArray(out, groups)
+	for ; groups > 0; groups-- {
+		n := groupOf(ops)
+		out = s.appendGroup(out, ops[:n])
+		ops = ops[n:]
 	}
 	return out
 }

@@ -7,11 +7,11 @@ package server
 //
 //	*6\r\n$8\r\nRL.ALLOW\r\n$  7\r\nuser:42  \r\n$12\r\ntoken_bucket\r\n$3\r\n100\r\n…
 //	└────────── head ───────┘  length, key  └──────────────── tail ───────────────
+//
+// Of a call with a plan it remembers what was asked, until the book changes; which limits
+// that comes to is another question for each key.
 
-import (
-	"sluice/algorithms"
-	"sluice/shard"
-)
+import "sluice/algorithms"
 
 // memoBytesMax is how long head and tail may be together.
 const memoBytesMax = 256
@@ -23,10 +23,12 @@ type memo struct {
 	call    algorithms.Call // Limit points to own
 	own     algorithms.Limit
 	limit   *algorithms.Limit // the copy of own in the current batch, if any
+	called  planCall          // without a plan: it is a call with own
 }
 
-// learn remembers a request that has just been parsed into one operation with
-// the key as first argument. Inline commands are not worth it.
+// learn remembers a request that has just been parsed into one operation, or one
+// group of a plan, with the key as first argument. Inline commands are not worth it,
+// nor are calls that bring a permit's id.
 func (m *memo) learn(s *session, c *Command, raw []byte) {
 	if !c.repeats || raw[0] != '*' || len(s.reader.spans) < 2 {
 		return
@@ -35,7 +37,14 @@ func (m *memo) learn(s *session, c *Command, raw []byte) {
 	if len(raw)-(key.to-key.from) > memoBytesMax {
 		return
 	}
-	op := &s.batch.Ops[len(s.batch.Ops)-1]
+	op := &s.batch.Ops[len(s.batch.Ops)-s.pending[len(s.pending)-1].ops]
+	if op.Group > 0 && s.called.permit != "" {
+		return
+	}
+	m.called = planCall{}
+	if op.Group > 0 {
+		m.called = s.called
+	}
 	m.command = c
 	m.head = append(m.head[:0], raw[:s.reader.spans[0].to+len("\r\n$")]...)
 	m.tail = append(m.tail[:0], raw[key.to:]...)
@@ -58,13 +67,21 @@ func (m *memo) repeat(s *session) bool {
 	if !ok || end > len(b) || string(b[to:end]) != string(m.tail) {
 		return false
 	}
-	if m.limit == nil {
-		m.limit = s.limit(m.own)
+	ops := 1
+	if m.called.plan != nil {
+		if m.called.serial != s.server.bookSerial.Load() {
+			return false
+		}
+		ops = s.askPlan(b[from:to], &m.called)
+	} else {
+		if m.limit == nil {
+			m.limit = s.limit(m.own)
+		}
+		op := s.add(b[from:to])
+		op.Kind = m.command.kind
+		op.Call.Limit, op.Call.Cost = m.limit, m.call.Cost
 	}
-	op := s.add(b[from:to])
-	op.Kind = m.command.kind
-	op.Call.Limit, op.Call.Cost = m.limit, m.call.Cost
-	s.pending = append(s.pending, pending{command: m.command, ops: 1})
+	s.pending = append(s.pending, pending{command: m.command, ops: ops})
 	s.from += end
 	s.server.stats.commands.Add(1)
 	return true
@@ -81,7 +98,7 @@ func shortLength(b []byte, i int) (n, next int, ok bool) {
 		}
 		n = n*10 + int(c)
 	}
-	if i == first || i+2 > len(b) || b[i] != '\r' || b[i+1] != '\n' || n > shard.KeyBytesMax {
+	if i == first || i+2 > len(b) || b[i] != '\r' || b[i+1] != '\n' || n > KeyBytesMax {
 		return 0, 0, false
 	}
 	return n, i + 2, true

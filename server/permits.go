@@ -46,7 +46,7 @@ func parseAcquire(s *session, args [][]byte) error {
 	if err := s.ask(shard.Allow, args[1], spec, n); err != nil {
 		return err
 	}
-	s.namePermits(s.batch.Ops[len(s.batch.Ops)-1:], id)
+	s.server.namePermits(s.batch.Ops[len(s.batch.Ops)-1:], id)
 	return nil
 }
 
@@ -78,13 +78,16 @@ func parsePermit(kind shard.Kind) func(*session, [][]byte) error {
 			return err
 		}
 		if isPlan(args[2]) {
-			return noPlan(args[2])
+			return s.parsePlanPermit(kind, args)
 		}
 		id, err := parseID(args[2])
 		if err != nil {
 			return err
 		}
 		ttl := uint64(0)
+		if len(args) > 4 || kind == shard.Release && len(args) > 3 {
+			return fmt.Errorf("ERR nothing may follow, got '%s'", show(args[len(args)-1]))
+		}
 		if len(args) > 3 {
 			if ttl, err = algorithms.ParseDuration("ttl", args[3], algorithms.WindowMaxNanos); err != nil {
 				return fmt.Errorf("ERR %w", err)
@@ -98,16 +101,18 @@ func parsePermit(kind shard.Kind) func(*session, [][]byte) error {
 
 // writePermit is 1, or 0 for a permit that is not held.
 func writePermit(s *session, out []byte, ops []shard.Op) []byte {
-	op := &ops[0]
-	switch {
-	case op.WrongType:
-		return appendError(out, errWrongType)
-	case op.Unsaved:
-		return appendError(out, s.unsaved())
-	case op.Found:
-		return redcon.AppendInt(out, 1)
+	found := int64(0)
+	for i := range ops {
+		switch op := &ops[i]; {
+		case op.WrongType:
+			return appendError(out, errWrongType)
+		case op.Unsaved:
+			return appendError(out, s.unsaved())
+		case op.Found:
+			found = 1
+		}
 	}
-	return redcon.AppendInt(out, 0)
+	return redcon.AppendInt(out, found)
 }
 
 // writeHolders is an array of [id, n, expires_in_ms].

@@ -133,21 +133,36 @@ func appendDigits(out []byte, n uint64) []byte {
 // errFull is what a call gets whose new key has no room.
 const errFull = "OOM no room for a new key, and none may be thrown away; this call was not decided"
 
+// refusal is why an operation has no decision, or none that may be told; "" if it has
+// one.
+func (s *Server) refusal(op *shard.Op) string {
+	switch {
+	case op.Full:
+		return errFull
+	case op.WrongType:
+		return errWrongType
+	case op.TooDeep:
+		return errTooDeep
+	case op.Unsaved:
+		return s.unsaved()
+	}
+	return ""
+}
+
 // appendOutcome writes the decision of an operation, or why there is none.
 func (s *session) appendOutcome(out []byte, op *shard.Op) []byte {
-	if op.Full {
-		return appendError(out, errFull)
-	}
-	if op.WrongType {
-		return appendError(out, errWrongType)
-	}
-	if op.TooDeep {
-		return appendError(out, errTooDeep)
-	}
-	if op.Unsaved {
-		return appendError(out, s.unsaved())
+	if op.Refused() || op.Unsaved {
+		return appendError(out, s.refusal(op))
 	}
 	return appendDecisionOf(out, op)
+}
+
+// refusal is the server's, with what held this session back when it read.
+func (s *session) refusal(op *shard.Op) string {
+	if op.Unsaved && !op.Refused() {
+		return s.unsaved()
+	}
+	return s.server.refusal(op)
 }
 
 // appendDecisionOf writes the decision of an operation: where it is about money,

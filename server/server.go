@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/internal/settings"
+	"sluice/plans"
 	"sluice/shard"
 )
 
@@ -77,6 +78,9 @@ type Server struct {
 	keeper      Keeper
 	shutdown    func()
 	loading     atomic.Pointer[Loading]
+	book        atomic.Pointer[plans.Book]
+	bookSerial  atomic.Uint64 // changes whenever the book does
+	bookMu      sync.Mutex    // held by whoever makes the next book
 
 	works   *sync.Pool // of *work
 	buffers *sync.Pool // of *[ReadBytesMax]byte
@@ -109,6 +113,7 @@ func New(o Options) *Server {
 		sessions:  make(map[*session]struct{}),
 		quit:      make(chan struct{}),
 	}
+	s.book.Store(newBook())
 	for range 5 {
 		s.runID += fmt.Sprintf("%08x", s.random.Uint32())
 	}

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"sluice/algorithms"
+	"sluice/plans"
 	"sluice/shard"
 )
 
@@ -44,6 +45,7 @@ type session struct {
 	memo   memo
 	again  remembering // of the request that is parsed, where it has an id
 	*work
+	called    planCall  // the call with a plan that was parsed last
 	restraint restraint // what holds commands back, as of the last read
 	held      bool      // something does
 	closing   bool
@@ -63,6 +65,15 @@ type work struct {
 	// limits holds the limits of the batch's operations. It may move as it
 	// grows: operations point into the array that was current for them.
 	limits []algorithms.Limit
+	// names holds the names of states that operations of the batch are on. It may
+	// move, as limits.
+	names []byte
+	// asked is what the batch's requests to rules matched; the first told of them
+	// have been answered.
+	asked   []asked
+	told    int
+	matched []*plans.Rule // scratch
+	path    plans.Request // scratch
 }
 
 // pending is a command that waits for the batch, or a reply that is ready and
@@ -107,11 +118,17 @@ func (s *session) received(n int) bool {
 // release gives the work back to the pool, empty.
 func (s *session) release() {
 	w := s.work
-	w.batch.Clear()
-	w.out, w.pending, w.limits = w.out[:0], w.pending[:0], w.limits[:0]
+	w.empty()
 	s.work = nil
 	s.memo.limit = nil
 	s.server.works.Put(w)
+}
+
+// empty makes the work ready for whoever takes it next.
+func (w *work) empty() {
+	w.batch.Clear()
+	w.out, w.pending = w.out[:0], w.pending[:0]
+	w.forget()
 }
 
 // parse finds commands and starts them, flushing where it must. It returns false
@@ -228,9 +245,19 @@ func (s *session) flush() bool {
 		}
 	}
 	s.batch.Clear()
-	s.pending, s.limits = s.pending[:0], s.limits[:0]
+	s.pending = s.pending[:0]
+	s.forget()
 	s.memo.limit = nil
 	return true
+}
+
+// forget gives up what the operations of a batch that has been cleared pointed to.
+func (w *work) forget() {
+	clear(w.asked)
+	w.limits, w.asked, w.told = w.limits[:0], w.asked[:0], 0
+	if w.names = w.names[:0]; cap(w.names) > OutBytesMax {
+		w.names = nil
+	}
 }
 
 // write sends the replies that are ready.

@@ -13,8 +13,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tidwall/redcon"
-
 	"sluice/algorithms"
 	"sluice/shard"
 )
@@ -45,17 +43,22 @@ func parseID(text []byte) (string, error) {
 // idempotent are the options IDEMPOTENT id [TTL d].
 func (r *remembering) idempotent() options {
 	return options{words: []string{"IDEMPOTENT"}, parse: func(_ string, rest [][]byte) (took int, err error) {
-		if r.name, err = parseID(rest[1]); err != nil {
-			return 0, err
-		}
-		if len(rest) < 3 || !strings.EqualFold(string(rest[2]), "TTL") {
-			return 2, nil
-		}
-		if len(rest) < 4 {
-			return 0, errors.New("ERR TTL wants a value after it")
-		}
-		return 4, r.parseTTL(rest[3])
+		return r.parseIdempotent(rest)
 	}}
+}
+
+// parseIdempotent reads IDEMPOTENT id [TTL d].
+func (r *remembering) parseIdempotent(rest [][]byte) (took int, err error) {
+	if r.name, err = parseID(rest[1]); err != nil {
+		return 0, err
+	}
+	if len(rest) < 3 || !strings.EqualFold(string(rest[2]), "TTL") {
+		return 2, nil
+	}
+	if len(rest) < 4 {
+		return 0, errors.New("ERR TTL wants a value after it")
+	}
+	return 4, r.parseTTL(rest[3])
 }
 
 func (r *remembering) parseTTL(text []byte) (err error) {
@@ -75,16 +78,21 @@ func (r *remembering) reservation() options {
 			r.name, err = parseID(rest[1])
 			return 2, err
 		}
-		switch strings.ToUpper(string(rest[1])) {
-		case "COMMIT":
-			r.cancel = false
-		case "CANCEL":
-			r.cancel = true
-		default:
-			return 0, fmt.Errorf("ERR ONEXPIRE must be COMMIT or CANCEL, got '%s'", show(rest[1]))
-		}
-		return 2, nil
+		return 2, r.parseOnExpire(rest[1])
 	}}
+}
+
+// parseOnExpire reads the value of ONEXPIRE.
+func (r *remembering) parseOnExpire(text []byte) error {
+	switch strings.ToUpper(string(text)) {
+	case "COMMIT":
+		r.cancel = false
+	case "CANCEL":
+		r.cancel = true
+	default:
+		return fmt.Errorf("ERR ONEXPIRE must be COMMIT or CANCEL, got '%s'", show(text))
+	}
+	return nil
 }
 
 // question is what an id was asked for: the command's words without its options
@@ -133,7 +141,7 @@ func (s *session) remember(out []byte, r remembering, key, question []byte, rese
 			return
 		}
 		for i := range ops {
-			if ops[i].Call.Limit.Algorithm == algorithms.Concurrency {
+			if reserve && ops[i].Call.Limit.Algorithm == algorithms.Concurrency {
 				ops[i].ID = r.name
 			}
 		}
@@ -144,7 +152,7 @@ func (s *session) remember(out []byte, r remembering, key, question []byte, rese
 		}
 	})
 	s.batch.Clear()
-	s.limits = s.limits[:0]
+	s.forget()
 	if err != nil {
 		return nil, errUnsaved(err)
 	}
@@ -175,13 +183,17 @@ func newID(r remembering, now uint64, key, question, answer []byte, ops []shard.
 	id.Outcome = shard.Open
 	for i := range ops {
 		op := &ops[i]
-		if !op.Decision.Allowed || op.Refused() {
+		if !op.Decision.Allowed || op.Refused() || op.Held || op.Call.Limit == &unlimited {
 			continue
 		}
-		id.Charged = append(id.Charged, shard.Charged{
+		ch := shard.Charged{
 			Key: bytes.Clone(op.Key), Limit: *op.Call.Limit, Units: op.Call.Cost, Mark: op.Mark,
-			Spend: op.Call.Limit.Kind() == algorithms.Money,
-		})
+			Plan: ops[0].Group > 0, Shadow: op.Shadow,
+		}
+		if op.Free {
+			ch.Units = 0
+		}
+		id.Charged = append(id.Charged, ch)
 	}
 	return id
 }
@@ -189,12 +201,25 @@ func newID(r remembering, now uint64, key, question, answer []byte, ops []shard.
 // runReserve is RL.RESERVE.
 func runReserve(s *session, out []byte, args [][]byte) ([]byte, error) {
 	var r remembering
+	question, err := s.parseReserve(args, &r)
+	if err != nil {
+		return nil, err
+	}
+	ops := s.batch.Ops
+	return s.remember(out, r, args[1], question, true, func(id string) []byte {
+		return s.appendWithID(nil, ops, id, true)
+	})
+}
+
+// parseReserve adds what RL.RESERVE charges to the batch, and says what its id is
+// asked for: the key and the amount.
+func (s *session) parseReserve(args [][]byte, r *remembering) (question []byte, err error) {
 	rest := args[2:]
 	if err := checkKey(args[1]); err != nil {
 		return nil, err
 	}
 	if isPlan(rest[0]) {
-		return nil, noPlan(rest[0])
+		return s.reservePlan(args, r)
 	}
 	if len(rest) < 4 {
 		return nil, byCommand["RL.RESERVE"].arityError()
@@ -213,47 +238,49 @@ func runReserve(s *session, out []byte, args [][]byte) ([]byte, error) {
 	if err := parseOptions(&spec, rest[4:], r.reservation()); err != nil {
 		return nil, err
 	}
-	if err := s.ask(shard.Allow, args[1], spec, n); err != nil {
-		return nil, err
-	}
-	op := &s.batch.Ops[0]
-	return s.remember(out, r, args[1], questionOf(args[0], args[1], rest[3]), true, func(id string) []byte {
-		if op.Refused() {
-			return s.appendOutcome(nil, op)
-		}
-		answer := appendDecisionOf(nil, op)
-		answer[1]++ // seven elements: the id is the last
-		if !op.Decision.Allowed {
-			return appendNil(answer, s.proto)
-		}
-		return redcon.AppendBulkString(answer, id)
-	})
+	return questionOf(args[0], args[1], rest[3]), s.ask(shard.Allow, args[1], spec, n)
 }
 
-// runCommit is RL.COMMIT id actual.
+// settlement says how a reservation is settled.
+type settlement struct {
+	outcome shard.Outcome
+	actual  []byte // of RL.COMMIT; nil: as reserved
+	spend   []byte // of SPEND; nil: as reserved
+}
+
+// runCommit is RL.COMMIT id actual [SPEND d].
 func runCommit(s *session, out []byte, args [][]byte) ([]byte, error) {
-	return s.settle(out, string(args[1]), shard.Committed, args[2])
+	how := settlement{outcome: shard.Committed, actual: args[2]}
+	switch {
+	case len(args) == 3:
+	case !strings.EqualFold(string(args[3]), "SPEND"):
+		return nil, unknownOptionOf(args[3], []string{"SPEND"}, "")
+	case len(args) != 5:
+		return nil, errors.New("ERR SPEND wants one value after it")
+	default:
+		how.spend = args[4]
+	}
+	return s.settle(out, string(args[1]), how)
 }
 
 // runCancel is RL.CANCEL id.
 func runCancel(s *session, out []byte, args [][]byte) ([]byte, error) {
-	return s.settle(out, string(args[1]), shard.Cancelled, nil)
+	return s.settle(out, string(args[1]), settlement{outcome: shard.Cancelled})
 }
 
 // settle ends a reservation. One that has been settled answers as it did then.
-func (s *session) settle(out []byte, name string, outcome shard.Outcome, actual []byte) ([]byte, error) {
+func (s *session) settle(out []byte, name string, how settlement) ([]byte, error) {
 	home := s.server.home(name)
-	var key []byte
+	at := -1
 	s.server.shards.Hold([]int{home}, func(h *shard.Held) {
 		if id := h.FindID(home, name); id != nil {
-			key = bytes.Clone(id.Key)
+			at = s.server.homeOfKeys(id)
 		}
 	})
 	unknown := fmt.Errorf("ERR no reservation '%s': it was never made, was denied, or was settled more than 60 s ago", show([]byte(name)))
-	if key == nil {
+	if at < 0 {
 		return nil, unknown
 	}
-	at := shard.Route(TagHash(key), s.server.shards.Len())
 	var answer []byte
 	var wrong error
 	err := s.server.shards.Hold([]int{at, home}, func(h *shard.Held) {
@@ -264,9 +291,9 @@ func (s *session) settle(out []byte, name string, outcome shard.Outcome, actual 
 		case id.Outcome != shard.Open:
 			answer = id.Answer
 		case id.Deadline <= h.Now:
-			answer, wrong = s.server.settleNow(h, home, at, id, expiry(id), nil)
+			answer, wrong = s.settleNow(h, home, at, id, expiry(id))
 		default:
-			answer, wrong = s.server.settleNow(h, home, at, id, outcome, actual)
+			answer, wrong = s.settleNow(h, home, at, id, how)
 		}
 	})
 	if err != nil {
@@ -278,34 +305,67 @@ func (s *session) settle(out []byte, name string, outcome shard.Outcome, actual 
 	return append(out, answer...), nil
 }
 
-// settleNow settles an open reservation, whose shards are owned, and returns the
-// answer: what a peek with cost 0 says afterwards. Without actual it is committed as
-// reserved.
-func (s *Server) settleNow(h *shard.Held, home, at int, id *shard.ID, outcome shard.Outcome, actual []byte) ([]byte, error) {
-	units := make([]uint64, len(id.Charged))
-	for i := range id.Charged {
-		ch := &id.Charged[i]
-		switch {
-		case outcome == shard.Cancelled:
-		case actual == nil:
-			units[i] = ch.Units
-		default:
-			n, err := amount("actual", actual, ch.Limit.Algorithm, 0)
-			if err != nil {
-				return nil, fmt.Errorf("ERR %w", err)
-			}
-			units[i] = n
-		}
+// homeOfKeys is the shard of what an id has charged. Under a plan all states live
+// where the first does.
+func (s *Server) homeOfKeys(id *shard.ID) int {
+	key := id.Key
+	if len(id.Charged) > 0 {
+		key = id.Charged[0].Key
 	}
-	settled := h.SettleID(home, at, id, outcome, func(i int) uint64 { return units[i] })
-	b := shard.NewBatch(s.shards.Len())
+	return shard.Route(TagHash(key), s.shards.Len())
+}
+
+// settleNow settles an open reservation, whose shards are owned, and returns the
+// answer: what a peek with cost 0 says afterwards.
+func (s *session) settleNow(h *shard.Held, home, at int, id *shard.ID, how settlement) ([]byte, error) {
+	units, err := how.units(id.Charged)
+	if err != nil {
+		return nil, err
+	}
+	settled := h.SettleID(home, at, id, how.outcome, func(i int) uint64 { return units[i] })
+	b := shard.NewBatch(s.server.shards.Len())
 	for i := range id.Charged {
 		op := addTo(b, id.Charged[i].Key)
-		op.Kind, op.Call.Limit = shard.Peek, &id.Charged[i].Limit
+		op.Kind, op.Call.Limit, op.Shadow = shard.Peek, &id.Charged[i].Limit, id.Charged[i].Shadow
 	}
 	h.Do(b)
-	settled.Answer = appendDecisionOf(nil, &b.Ops[0])
+	if len(b.Ops) > 0 && !id.Charged[0].Plan {
+		settled.Answer = appendDecisionOf(nil, &b.Ops[0])
+	} else {
+		settled.Answer = s.appendPlan(nil, b.Ops)
+	}
 	return settled.Answer, nil
+}
+
+// units says how much of each charge counts in the end.
+func (how *settlement) units(charged []shard.Charged) (units []uint64, err error) {
+	units = make([]uint64, len(charged))
+	spend, plan := uint64(0), len(charged) == 0
+	if how.spend != nil {
+		if spend, err = parseSpend(how.spend); err != nil {
+			return nil, err
+		}
+	}
+	for i := range charged {
+		ch := &charged[i]
+		kind := ch.Limit.Kind()
+		plan = plan || ch.Plan
+		switch {
+		case how.outcome == shard.Cancelled:
+		case how.actual == nil, ch.Plan && kind == algorithms.Permits, ch.Plan && kind == algorithms.Money && how.spend == nil:
+			units[i] = ch.Units
+		case ch.Plan && kind == algorithms.Money:
+			units[i] = spend
+		default:
+			if units[i], err = amount("actual", how.actual, ch.Limit.Algorithm, 0); err != nil {
+				return nil, fmt.Errorf("ERR %w", err)
+			}
+		}
+	}
+	if how.spend != nil && !plan {
+		return nil, errors.New("ERR SPEND goes with a reservation under a plan; here the actual amount settles all")
+	}
+	return units, nil
 }
 
 // SettleDue settles the reservations whose time has come, as each of them said.
@@ -321,28 +381,28 @@ func (s *Server) SettleDue() {
 // one.
 func (s *Server) settleOneDue(n int) bool {
 	var name string
-	var key []byte
+	var at int
 	s.shards.Hold([]int{n}, func(h *shard.Held) {
 		if id := h.DueID(n); id != nil {
-			name, key = id.Name, bytes.Clone(id.Key)
+			name, at = id.Name, s.homeOfKeys(id)
 		}
 	})
 	if name == "" {
 		return false
 	}
-	at := shard.Route(TagHash(key), s.shards.Len())
+	nobody := &session{server: s, proto: resp2} // who asks later is answered in RESP2
 	s.shards.Hold([]int{at, n}, func(h *shard.Held) {
 		if id := h.DueID(n); id != nil && id.Name == name {
-			s.settleNow(h, n, at, id, expiry(id), nil)
+			nobody.settleNow(h, n, at, id, expiry(id))
 		}
 	})
 	return true
 }
 
 // expiry is how a reservation is settled when its time comes.
-func expiry(id *shard.ID) shard.Outcome {
+func expiry(id *shard.ID) settlement {
 	if id.Cancel {
-		return shard.Cancelled
+		return settlement{outcome: shard.Cancelled}
 	}
-	return shard.Committed
+	return settlement{outcome: shard.Committed}
 }

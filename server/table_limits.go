@@ -4,6 +4,7 @@ package server
 // which functions of limits.go do the work.
 
 import (
+	"slices"
 	"strings"
 
 	"sluice/algorithms"
@@ -14,9 +15,14 @@ import (
 func limitArgs(cost string) []Arg {
 	return []Arg{
 		{Name: "key", Type: "key", Summary: "whom or what is limited, at most 65536 bytes"},
-		{Name: "algorithm", Summary: algorithmList() + "; in any case, with - or _"},
-		{Name: "limit", Type: "integer", Summary: "units per window, 1 to 9007199254740991"},
-		{Name: "window", Summary: "1ms to 100 years, such as 250ms, 90s, 1h30m or 7d; a bare number is seconds; for fixed_window and budget also day, week, month or year"},
+		{Name: "limits", Type: "oneof", Args: []Arg{
+			{Name: "limit", Type: "block", Args: []Arg{
+				{Name: "algorithm", Summary: algorithmList() + "; in any case, with - or _"},
+				{Name: "limit", Type: "integer", Summary: "units per window, 1 to 9007199254740991"},
+				{Name: "window", Summary: "1ms to 100 years, such as 250ms, 90s, 1h30m or 7d; a bare number is seconds; for fixed_window and budget also day, week, month or year"},
+			}},
+			planArg,
+		}},
 		{Name: "cost", Type: "integer", Optional: true, Summary: cost},
 		{Name: "burst", Type: "integer", Token: "BURST", Optional: true, Summary: "capacity of a bucket; the limit where it is not given"},
 		{Name: "align", Type: "oneof", Token: "ALIGN", Optional: true, Summary: "where the windows of fixed_window begin", Args: []Arg{
@@ -29,7 +35,13 @@ func limitArgs(cost string) []Arg {
 	}
 }
 
-const decisionReply = "Array of six integers: allowed (1 or 0), limit, remaining, retry_after_ms, reset_after_ms, delay_ms."
+const decisionReply = "Array of six integers: allowed (1 or 0), limit, remaining, retry_after_ms, reset_after_ms, delay_ms. " +
+	"With budget, limit and remaining are decimal strings. With a plan a seventh element names the binding limit, and where the plan has a concurrency limit an eighth is the permit's id, nil on a denial."
+
+// planDetails explains a call with a plan.
+const planDetails = "With `@plan` every limit of the plan must pass, and all are charged or none. The cost counts on the rate limits: the one given, else the plan's price of ENDPOINT, else 1. " +
+	"SPEND is charged to a budget, which without it passes while anything is left. A concurrency limit takes one permit, whose id is ID or made by the server, until RL.RELEASE or its window. " +
+	"The first six elements are those of the binding limit: of those that deny the one with the longest wait, else the one with the smallest part left."
 
 // decisionDetails explains the six integers.
 const decisionDetails = `| field | meaning |
@@ -89,8 +101,9 @@ var limitCommands = []*Command{
 		Summary: "Decides whether a call may pass and spends its cost, in one atomic step.",
 		Details: "A denied call changes nothing. A cost above the limit (for buckets: the burst) can never pass.\n\n" + decisionDetails + "\n\n" +
 			"A key that was charged under other parameters is judged on what those leave as used now, against the limit of this call. " +
-			"Only a call that passes stores its parameters; so a limit takes effect at once when it is raised or lowered.",
-		Arity: -3, Flags: FlagWrite | FlagDenyOOM | FlagFast, Keys: Keys{1, 1, 1}, Args: append(limitArgs("units that the call spends, 1 where it is not given"), idempotentArg),
+			"Only a call that passes stores its parameters; so a limit takes effect at once when it is raised or lowered.\n\n" + planDetails,
+		Arity: -3, Flags: FlagWrite | FlagDenyOOM | FlagFast, Keys: Keys{1, 1, 1},
+		Args:  slices.Concat(limitArgs("units that the call spends, 1 where it is not given"), planOptionArgs, []Arg{permitArg, idempotentArg}),
 		Reply: decisionReply,
 		parse: askAllow.one, write: writeDecision, run: runAllowAgain, repeats: true, kind: shard.Allow,
 		Examples: []Example{
@@ -102,15 +115,21 @@ var limitCommands = []*Command{
 			{"RL.ALLOW api token_bucket 100 1m BURST 20", decisionText(1, 20, 19, 0, 600, 0)},
 			{"RL.ALLOW partner leaky_bucket 5 1s 2", decisionText(1, 5, 3, 0, 400, 0)},
 			{"RL.ALLOW partner leaky_bucket 5 1s", decisionText(1, 5, 2, 0, 600, 400)},
+			{setExamplePlan, "OK"},
+			{"RL.ALLOW user:42 @pro", decisionText(1, 20, 19, 0, 50, 0) + "\n7) \"burst\""},
+			{"RL.ALLOW user:42 @pro 20", decisionText(0, 20, 19, 50, 50, 0) + "\n7) \"burst\""},
 		},
-		Refusals: append(limitRefusals("RL.ALLOW"), costRefusals()...),
+		Refusals: slices.Concat(limitRefusals("RL.ALLOW"), costRefusals(), []Refusal{
+			{"RL.ALLOW k @pro", "NOPLAN no such plan 'pro'"},
+		}),
 	},
 	{
 		Name: "RL.PEEK", Group: "ratelimit", Since: "0.1.0", Complexity: "O(1); for sliding_log O(log N), N charges that still count",
 		Summary: "Answers as RL.ALLOW would and spends nothing.",
 		Details: "`allowed` and `retry_after_ms` are for the cost given; `remaining` is what is there now, the cost not taken off. " +
 			"A cost of 0 is always allowed. A look makes no key and moves no expiry.",
-		Arity: -3, Flags: FlagReadonly | FlagFast, Keys: Keys{1, 1, 1}, Args: limitArgs("units that the call would spend, 1 where it is not given; it may be 0"),
+		Arity: -3, Flags: FlagReadonly | FlagFast, Keys: Keys{1, 1, 1},
+		Args:  slices.Concat(limitArgs("units that the call would spend, 1 where it is not given; it may be 0"), planOptionArgs, []Arg{permitArg}),
 		Reply: decisionReply,
 		parse: askPeek.one, write: writeDecision, repeats: true, kind: shard.Peek,
 		Examples: []Example{
@@ -126,7 +145,7 @@ var limitCommands = []*Command{
 	{
 		Name: "RL.MALLOW", Group: "ratelimit", Since: "0.1.0", Complexity: "O(N), N groups",
 		Summary: "Makes many independent decisions in one command.",
-		Details: "Each group is decided on its own, in order. One bad group is an error for the whole command, before anything is spent. At most 1,000 groups. Groups take no options.",
+		Details: "Each group is decided on its own, in order. One bad group is an error for the whole command, before anything is spent. At most 1,000 groups. Groups take no options. A group may be `key @plan cost`; the plans of one command may have at most 4,096 limits together.",
 		Arity:   -4, Flags: FlagWrite | FlagDenyOOM,
 		Args: []Arg{{Name: "group", Type: "block", Multiple: true, Args: []Arg{
 			{Name: "key", Type: "key"}, {Name: "algorithm"}, {Name: "limit", Type: "integer"}, {Name: "window"}, {Name: "cost", Type: "integer"},
@@ -147,9 +166,9 @@ var limitCommands = []*Command{
 		Summary: "Makes keys fresh, as if nobody had used them.",
 		Details: "Of two words, a second one that begins with @ names a plan. A key that is called so can be made fresh with DEL.",
 		Arity:   -2, Flags: FlagWrite | FlagFast, Keys: Keys{1, -1, 1},
-		Args:  []Arg{{Name: "key", Type: "key", Multiple: true}},
-		Reply: "Integer: how many of the keys were not fresh.",
-		parse: parseReset, write: writeFound,
+		Args:  []Arg{{Name: "key", Type: "key", Multiple: true}, {Name: "@plan", Optional: true, Summary: "after one key: every limit of the plan for that key, instead of the key itself"}},
+		Reply: "Integer: how many of the keys, or of the plan's limits, were not fresh.",
+		parse: parseReset, write: writeFound, keysOf: resetKeys,
 		Examples: []Example{
 			{"RL.ALLOW user:42 gcra 10 1m 10", decisionText(1, 10, 0, 0, 60000, 0)},
 			{"RL.RESET user:42 user:43", "(integer) 1"},

@@ -44,6 +44,9 @@ func (s *session) parseJoined(args [][]byte) (r remembering, err error) {
 		if err := parseGroup(s, rest[:size], true); err != nil {
 			return r, inGroup(group, err)
 		}
+		if len(s.batch.Ops)-first > LimitsPerCallMax {
+			return r, errManyLimits()
+		}
 		rest = rest[size:]
 	}
 	ops := s.batch.Ops[first:]
@@ -57,7 +60,7 @@ func (s *session) parseJoined(args [][]byte) (r remembering, err error) {
 	if err != nil {
 		return r, err
 	}
-	s.namePermits(ops, permit)
+	s.server.namePermits(ops, permit)
 	s.batch.Join(len(ops))
 	return r, nil
 }
@@ -78,17 +81,42 @@ func isJoinedOption(word []byte) bool {
 	return strings.EqualFold(string(word), "ID") || strings.EqualFold(string(word), "IDEMPOTENT")
 }
 
+// distinctPairsMax is how many operations are compared each with each; of more, a
+// map is made.
+const distinctPairsMax = 64
+
 // distinct refuses two operations on one state: what the first leaves would not be
 // what the second was judged on.
 func distinct(ops []shard.Op) error {
+	if len(ops) > distinctPairsMax {
+		seen := make(map[string]int, len(ops))
+		for i := range ops {
+			if j, twice := seen[string(ops[i].Key)]; twice {
+				return errTwice(ops, j, i)
+			}
+			seen[string(ops[i].Key)] = i
+		}
+		return nil
+	}
 	for i := range ops {
 		for j := range ops[:i] {
 			if bytes.Equal(ops[i].Key, ops[j].Key) {
-				return fmt.Errorf("ERR groups %d and %d name the same key '%s'", j+1, i+1, show(ops[i].Key))
+				return errTwice(ops, j, i)
 			}
 		}
 	}
 	return nil
+}
+
+// errTwice names the groups that two operations on one state are of.
+func errTwice(ops []shard.Op, j, i int) error {
+	number := func(op int) (group int) {
+		for at := 0; at <= op; at += groupOf(ops[at:]) {
+			group++
+		}
+		return group
+	}
+	return fmt.Errorf("ERR groups %d and %d name the same key '%s'", number(j), number(i), show(ops[i].Key))
 }
 
 // joined reads ID id and IDEMPOTENT id [TTL d].
@@ -109,11 +137,11 @@ func (r *remembering) joined(rest [][]byte) (permit string, err error) {
 }
 
 // namePermits gives the operations that take permits an id.
-func (s *session) namePermits(ops []shard.Op, id string) {
+func (s *Server) namePermits(ops []shard.Op, id string) {
 	for i := range ops {
 		if op := &ops[i]; op.Call.Limit.Algorithm == algorithms.Concurrency {
 			if id == "" {
-				id = s.server.makeID(op.Shard())
+				id = s.makeID(op.Shard())
 			}
 			op.ID = id
 		}
@@ -121,38 +149,39 @@ func (s *session) namePermits(ops []shard.Op, id string) {
 }
 
 // writeTogether is the reply of RL.ALLOWALL, flat: allowed, retry_after_ms, a
-// decision for each group and, where permits were taken, their id.
+// decision for each group and, where permits were asked for, their id.
 func writeTogether(s *session, out []byte, ops []shard.Op) []byte {
-	allowed, retry, permit := int64(1), int64(0), ""
-	for i := range ops {
-		op := &ops[i]
-		if op.Refused() || op.Unsaved {
-			return s.appendOutcome(out, op)
-		}
-		if op.ID != "" {
-			permit = op.ID
-		}
-		if !op.Decision.Allowed {
-			allowed = 0
-			if op.Decision.RetryAfter == algorithms.Never || retry == algorithms.Never {
-				retry = algorithms.Never
-			} else {
-				retry = max(retry, op.Decision.RetryAfter)
+	allowed, retry, groups := int64(1), int64(0), 0
+	for i := 0; i < len(ops); groups++ {
+		n := groupOf(ops[i:])
+		if op := binding(ops[i : i+n]); op != nil {
+			if op.Refused() || op.Unsaved {
+				return s.appendOutcome(out, op)
+			}
+			if !op.Decision.Allowed {
+				allowed = 0
+				retry = int64(max(uint64(retry), uint64(op.Decision.RetryAfter))) // Never is the longest
 			}
 		}
+		i += n
 	}
-	n := 2 + len(ops)
-	if permit != "" {
+	permit, asked := permitOf(ops)
+	n := 2 + groups
+	if asked {
 		n++
 	}
 	out = redcon.AppendArray(out, n)
 	out = redcon.AppendInt(redcon.AppendInt(out, allowed), retry)
-	for i := range ops {
-		out = appendDecisionOf(out, &ops[i])
+	for rest := ops; len(rest) > 0; rest = rest[groupOf(rest):] {
+		if rest[0].Group == 0 {
+			out = appendDecisionOf(out, &rest[0])
+		} else {
+			out = s.appendPlan(out, rest[:rest[0].Group])
+		}
 	}
 	switch {
-	case permit == "":
-	case allowed == 0:
+	case !asked:
+	case allowed == 0 || permit == "":
 		out = appendNil(out, s.proto)
 	default:
 		out = redcon.AppendBulkString(out, permit)

@@ -24,6 +24,7 @@ type Core struct {
 	bounds Bounds
 	ledger ledger
 	ids    ids
+	notes  notes
 
 	reserved map[string]*reserved // by the name of the state
 
@@ -51,11 +52,11 @@ func NewCore(now uint64) *Core {
 // yet among them.
 func (c *Core) Len() int { return c.index.count }
 
-// Bytes is the memory of the table: entries, index, keys, wheel, logs, limits and
-// what the journal is owed.
+// Bytes is the memory of the table: entries, index, keys, wheel, logs, limits,
+// notes and what the journal is owed.
 func (c *Core) Bytes() int {
 	return c.slab.bytes() + c.index.bytes() + c.keys.bytes() + c.wheel.bytes() +
-		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes()
+		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes() + c.notes.bytes
 }
 
 // Stats returns the counts so far.
@@ -80,7 +81,7 @@ func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 	}
 	for at := 0; at < len(part); {
 		i := part[at]
-		if n := int(ops[i].Join); n > 1 {
+		if n := int(ops[i].Join); n > 0 {
 			together(now, ops[i:int(i)+n], func(*Op) *Core { return c })
 			at += n
 			continue
@@ -417,7 +418,7 @@ func (c *Core) Clear() {
 	was := *c
 	*c = *NewCore(was.wheel.now << tickBits)
 	c.stats, c.bounds, c.ledger = was.stats, was.bounds, was.ledger
-	c.ids, c.reserved = was.ids, was.reserved
+	c.ids, c.reserved, c.notes = was.ids, was.reserved, was.notes
 	c.cleared()
 	c.endLives()
 	// The copies point into the core that was thrown away.

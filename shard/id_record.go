@@ -9,7 +9,7 @@ package shard
 //
 // where a text is its uvarint length and its bytes. A charge is the name of its
 // state (text), its limit as in a RecordKey, its units (uvarint), its mark (8 B LE),
-// the life of its state (uvarint) and whether SPEND settles it (1 B).
+// the life of its state (uvarint) and 1 byte whose bits say: 0, under a plan; 1, shadow.
 
 import (
 	"encoding/binary"
@@ -34,7 +34,7 @@ func appendID(dst []byte, id *ID, scratch *[]byte) []byte {
 		v = binary.AppendUvarint(v, ch.Units)
 		v = binary.LittleEndian.AppendUint64(v, ch.Mark)
 		v = binary.AppendUvarint(v, ch.Life)
-		v = append(v, bit(ch.Spend))
+		v = append(v, bit(ch.Plan)|bit(ch.Shadow)<<1)
 	}
 	*scratch = v
 	return persistence.AppendRecord(dst, RecordID, []byte(id.Name), v)
@@ -64,7 +64,9 @@ func parseID(name, value []byte) (*ID, error) {
 		if ch.Limit, err = c.parseLimit(); err != nil {
 			return nil, errRecord
 		}
-		ch.Units, ch.Mark, ch.Life, ch.Spend = c.uvarint(), c.fixed(), c.uvarint(), c.byte() == 1
+		ch.Units, ch.Mark, ch.Life = c.uvarint(), c.fixed(), c.uvarint()
+		how := c.byte()
+		ch.Plan, ch.Shadow = how&1 != 0, how&2 != 0
 		id.Charged = append(id.Charged, ch)
 	}
 	if c.bad || len(c.rest) > 0 {

@@ -40,12 +40,13 @@ const (
 
 // Charged is one limit that a reservation has charged.
 type Charged struct {
-	Key   []byte // the name of the state
-	Limit algorithms.Limit
-	Units uint64
-	Mark  uint64 // of the charge
-	Life  uint64 // of the state, see reserved.go
-	Spend bool   // counts money: SPEND settles it, and a plain COMMIT the amount
+	Key    []byte // the name of the state
+	Limit  algorithms.Limit
+	Units  uint64
+	Mark   uint64 // of the charge
+	Life   uint64 // of the state, see reserved.go
+	Plan   bool   // charged under a plan: what counts money is settled by SPEND
+	Shadow bool   // charged beside the limits that are enforced
 }
 
 // ID is what an id stands for.

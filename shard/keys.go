@@ -17,8 +17,9 @@ import (
 	"math/bits"
 )
 
-// KeyBytesMax is the longest key.
-const KeyBytesMax = 65536
+// KeyBytesMax is the longest key: 65,536 bytes that a caller may choose, and what a
+// plan adds to name the state of one of its limits.
+const KeyBytesMax = 65_536 + 256
 
 // keyRef names a block: its class and its number in it. Block 0 of class 0 is
 // a key as good as any; only entries say whether a keyRef is in use.

@@ -41,6 +41,7 @@ type ledger struct {
 	taken   int      // so many bytes of them are taken already
 	value   []byte   // scratch
 	ids     []*ID    // changed since they were last taken
+	notes   []string // the same
 
 	head limitHead // of the record that was restored last
 }
@@ -79,7 +80,7 @@ func (c *Core) forget(e *entry) {
 
 // Owes says whether there is anything to take.
 func (c *Core) Owes() bool {
-	return len(c.ledger.dirty)+len(c.ledger.taking)+len(c.ledger.records)+len(c.ledger.ids) > 0
+	return len(c.ledger.dirty)+len(c.ledger.taking)+len(c.ledger.records)+len(c.ledger.ids)+len(c.ledger.notes) > 0
 }
 
 // TakeRecords appends the records of what has changed to dst, about
@@ -105,7 +106,10 @@ func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
 			dst = c.appendEntry(now, dst, e)
 		}
 	}
-	return c.takeIDs(dst)
+	if dst, more = c.takeIDs(dst); more {
+		return dst, true
+	}
+	return c.takeNotes(dst)
 }
 
 // takeDeletions appends deletions to dst, about RecordsBytesMax of them, and says

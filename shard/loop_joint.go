@@ -62,13 +62,14 @@ func (h *Held) Do(b *Batch) {
 	}
 	for i := 0; i < len(b.Ops); {
 		op := &b.Ops[i]
-		n := max(int(op.Join), 1)
-		if n > 1 {
+		n := int(op.Join)
+		if n > 0 {
 			together(h.Now, b.Ops[i:i+n], of)
-		} else {
-			of(op).do(h.Now, op)
+			i += n
+			continue
 		}
-		i += n
+		of(op).do(h.Now, op)
+		i++
 	}
 	for n, part := range b.parts {
 		if len(part) > 0 {

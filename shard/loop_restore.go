@@ -6,6 +6,7 @@ package shard
 // whoever only looks at the server meanwhile is answered.
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 
@@ -53,6 +54,13 @@ func (r *Restoration) Do(record persistence.Record) error {
 		return r.restoreID(r.core(record.Key), record.Key, record.Value)
 	case RecordLife:
 		return r.core(record.Key).restoreLife(record.Key, record.Value)
+	case RecordNote:
+		var text []byte
+		if len(record.Value) > 0 {
+			text = bytes.Clone(record.Value)
+		}
+		r.cores[0].notes.set(string(record.Key), text)
+		return nil
 	}
 	return fmt.Errorf("a record of the unknown kind %d", record.Kind)
 }

@@ -186,7 +186,7 @@ func (set *Set) Export(emit func(now uint64, records []byte) error) error {
 			return err
 		}
 	}
-	return nil
+	return set.exportNotes(emit)
 }
 
 // exportIDs hands the records of the ids of shard n to emit, a few at a time.

@@ -37,7 +37,8 @@ const (
 //
 // Operations that belong together follow one another in the batch: the first has
 // their number in Join, the others have 0 there. They are decided all or nothing,
-// also when their keys live on different shards.
+// also when their keys live on different shards. Group is the callers' own: it says
+// which of their answers are told as one.
 type Op struct {
 	Key      []byte
 	Call     algorithms.Call
@@ -48,9 +49,11 @@ type Op struct {
 	hash     uint64
 	hint     slot   // where the key was a moment ago, or 0
 	shard    uint16 // where it lives
-	Join     uint16 // 0: alone, or joined with the one before
+	Join     uint16 // how many are decided together from here on; 0: alone, or joined with the one before
 	Kind     Kind
-	Shadow   bool // decided beside the others: never denies them, charged only if it passes itself
+	Group    uint8 // how many operations from here on answer for one plan; 0: this one is no plan's, or not the first
+	Shadow   bool  // decided beside the others: never denies them, charged only if it passes itself
+	Free     bool  // of an Allow that is joined: decided for its cost, and charged nothing
 
 	// Outcomes. With WrongType, Full or TooDeep nothing was decided.
 	Found     bool

@@ -8,7 +8,7 @@ package shard
 import "sluice/algorithms"
 
 // together decides a group of operations at one instant, each on the core that of
-// names. The group's kind is the first operation's: Allow or Peek.
+// names. All of them are of one kind: Allow, Try or Peek.
 func together(now uint64, ops []Op, of func(*Op) *Core) {
 	all := true
 	for i := range ops {
@@ -29,7 +29,7 @@ func together(now uint64, ops []Op, of func(*Op) *Core) {
 			if !op.Decision.Allowed && !op.Shadow {
 				c.stats.Denied++
 			}
-		case op.Decision.Allowed && !op.Refused() && !op.Held:
+		case op.Decision.Allowed && !op.Refused() && !op.Held && !op.Free:
 			slot := c.find(op)
 			c.load(now, slot, op)
 			c.spend(slot, op)
@@ -44,7 +44,7 @@ func (c *Core) try(now uint64, op *Op) {
 		return
 	}
 	algorithms.Peek(&op.Call, &c.stored, &op.Decision)
-	if op.Kind != Allow || !op.Decision.Allowed {
+	if op.Kind != Allow || op.Free || !op.Decision.Allowed {
 		return
 	}
 	op.Full = i == 0 && !c.makeRoom(now, op) || op.Call.Limit.Logged() && !c.roomForRuns(now)
@@ -59,7 +59,7 @@ func (c *Core) holds(op *Op) bool {
 	p, ok := c.stored.Log.Permit(op.ID, op.Call.Now)
 	if ok {
 		op.Held = true
-		op.Decision = algorithms.Decision{Allowed: true, Limit: op.Call.Limit.Burst, Remaining: p.Left}
+		op.Decision = algorithms.Decision{Allowed: true, Limit: op.Call.Limit.Burst, Remaining: p.Left, ResetAfter: algorithms.Millis(c.stored.FreshAt - op.Call.Now)}
 	}
 	return ok
 }

@@ -274,6 +274,9 @@ func restore(s *server.Server, t *timekeeper, kept *keeper.Keeper, set *shard.Se
 	if err != nil {
 		return loadError(err)
 	}
+	if err := s.RestoreBook(); err != nil {
+		return err
+	}
 	if err := t.recorded(recovery.LastTime); err != nil {
 		return err
 	}
