@@ -32,9 +32,13 @@ const (
 	FlagStale
 	// FlagNoAuth: answered before authentication.
 	FlagNoAuth
+	// FlagDangerous: shows or undoes what belongs to others.
+	FlagDangerous
+	// FlagSession: may change how the connection's next commands are treated.
+	FlagSession
 )
 
-// flagNames are the names in COMMAND, in the order of the bits.
+// flagNames are the names in COMMAND, in the order of the bits; it does not tell the others.
 var flagNames = []string{"write", "readonly", "denyoom", "fast", "admin", "loading", "stale", "no_auth"}
 
 // names lists the flags as COMMAND does.
@@ -106,6 +110,7 @@ type Command struct {
 	repeats bool
 	kind    shard.Kind
 
+	number   int    // of all rows, subcommands among them
 	lower    string // the name in small letters, as errors and COMMAND say it
 	arityMax int    // how many arguments there may be, with the name; 0: any number
 }
@@ -130,7 +135,7 @@ const commandNameBytesMax = 24
 var byCommand map[string]*Command
 
 func init() {
-	for _, rows := range [][]*Command{limitCommands, settleCommands, throttleCommands, planCommands, keyCommands, connectionCommands, serverCommands, keepCommands} {
+	for _, rows := range [][]*Command{limitCommands, settleCommands, throttleCommands, planCommands, keyCommands, connectionCommands, serverCommands, keepCommands, accessCommands} {
 		table = append(table, rows...)
 	}
 	byCommand = make(map[string]*Command, len(table))
@@ -138,6 +143,7 @@ func init() {
 		c.complete()
 		byCommand[c.Name] = c
 	}
+	catalog = newCatalog()
 }
 
 // complete fills in what follows from the rest of a row.

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/redcon"
 
 	"sluice/algorithms"
+	"sluice/internal/access"
 )
 
 // RedisVersion is the version of Redis whose protocol and replies clients may
@@ -23,11 +24,6 @@ const (
 	// ClientTextBytesMax is how long the name, library or version that a client
 	// gives itself may be.
 	ClientTextBytesMax = 1024
-)
-
-const (
-	errWrongPass  = "WRONGPASS invalid username-password pair or user is disabled."
-	errNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 )
 
 func runPing(_ *session, out []byte, args [][]byte) ([]byte, error) {
@@ -48,6 +44,7 @@ func runQuit(s *session, out []byte, _ [][]byte) ([]byte, error) {
 
 func runReset(s *session, out []byte, _ [][]byte) ([]byte, error) {
 	s.proto, s.client.name = resp2, ""
+	s.account.Store(s.server.users.Initial())
 	return redcon.AppendString(out, "RESET"), nil
 }
 
@@ -63,27 +60,29 @@ func runSelect(_ *session, out []byte, args [][]byte) ([]byte, error) {
 	return redcon.AppendOK(out), nil
 }
 
-// login checks a user and password. There is one user, and no password.
-func login(user, _ []byte) error {
-	if string(user) != "default" {
-		return errors.New(errWrongPass)
-	}
-	return nil
-}
-
-func runAuth(_ *session, out []byte, args [][]byte) ([]byte, error) {
-	if len(args) == 2 {
+func runAuth(s *session, out []byte, args [][]byte) ([]byte, error) {
+	name, password := []byte(access.Default), args[len(args)-1]
+	if len(args) == 3 {
+		name = args[1]
+	} else if s.server.users.Initial() != nil {
 		return out, errors.New(errNoPassword)
 	}
-	if err := login(args[1], args[2]); err != nil {
+	if err := s.login(name, password); err != nil {
 		return out, err
 	}
 	return redcon.AppendOK(out), nil
 }
 
+// greeting is what HELLO asks for.
+type greeting struct {
+	proto          int
+	name           string
+	user, password []byte // user nil: no AUTH
+}
+
 // runHello changes nothing unless all of its options are right.
 func runHello(s *session, out []byte, args [][]byte) ([]byte, error) {
-	proto, name := s.proto, s.client.name
+	g := greeting{proto: s.proto, name: s.client.name}
 	if len(args) > 1 {
 		n, err := algorithms.ParseWhole("protover", args[1], 0, 1<<31)
 		if err != nil {
@@ -92,12 +91,19 @@ func runHello(s *session, out []byte, args [][]byte) ([]byte, error) {
 		if n != resp2 && n != resp3 {
 			return out, errors.New("NOPROTO unsupported protocol version")
 		}
-		proto = int(n)
-		if name, err = helloOptions(args[2:], name); err != nil {
+		g.proto = int(n)
+		if err := g.options(args[2:]); err != nil {
 			return out, err
 		}
 	}
-	s.proto, s.client.name = proto, name
+	if g.user != nil {
+		if err := s.login(g.user, g.password); err != nil {
+			return out, err
+		}
+	} else if s.user == nil {
+		return out, errors.New(errHelloFirst)
+	}
+	s.proto, s.client.name = g.proto, g.name
 	out = appendMap(out, s.proto, 7)
 	out = appendField(out, "server", "redis")
 	out = appendField(out, "version", RedisVersion)
@@ -108,25 +114,23 @@ func runHello(s *session, out []byte, args [][]byte) ([]byte, error) {
 	return redcon.AppendArray(redcon.AppendBulkString(out, "modules"), 0), nil
 }
 
-// helloOptions reads AUTH and SETNAME and returns the connection's name.
-func helloOptions(rest [][]byte, name string) (string, error) {
+// options reads AUTH and SETNAME.
+func (g *greeting) options(rest [][]byte) error {
 	for len(rest) > 0 {
 		switch word := strings.ToUpper(string(rest[0])); {
 		case word == "AUTH" && len(rest) >= 3:
-			if err := login(rest[1], rest[2]); err != nil {
-				return "", err
-			}
+			g.user, g.password = rest[1], rest[2]
 			rest = rest[3:]
 		case word == "SETNAME" && len(rest) >= 2:
 			if err := checkClientText("Client names", rest[1]); err != nil {
-				return "", err
+				return err
 			}
-			name, rest = string(rest[1]), rest[2:]
+			g.name, rest = string(rest[1]), rest[2:]
 		default:
-			return "", fmt.Errorf("ERR Syntax error in HELLO option '%s'", show(rest[0]))
+			return fmt.Errorf("ERR Syntax error in HELLO option '%s'", show(rest[0]))
 		}
 	}
-	return name, nil
+	return nil
 }
 
 // checkClientText refuses what would break a line of text that it stands in.

@@ -20,6 +20,8 @@
 //	keyspace.go     the commands that Redis users know for keys
 //	scan.go         those that go over all keys; glob.go: their patterns
 //
+//	access.go       logging in, and the check of a request against a user's rules
+//	acl.go          the ACL commands; peers.go: addresses, strangers, guesses
 //	connection.go   HELLO, CLIENT, PING and other commands about a connection
 //	introspect.go   COMMAND; docs.go: COMMAND DOCS; help.go: RL.HELP
 //	info.go         the table of statistics, which INFO prints

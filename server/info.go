@@ -73,6 +73,8 @@ var workStatistics = []statistic{
 	{"stats", "total_commands_processed", "commands, errors among them", func(v *vitals) any { return v.server.stats.commands.Load() }},
 	{"stats", "total_error_replies", "error replies", func(v *vitals) any { return v.server.stats.errors.Load() }},
 	{"stats", "protocol_errors", "connections closed for what they sent", func(v *vitals) any { return v.server.stats.protocolErrors.Load() }},
+	{"stats", "rejected_connections", "connections closed before they could send anything", func(v *vitals) any { return v.server.stats.refused.Load() }},
+	{"stats", "acl_access_denied_auth", "logins with a wrong password", func(v *vitals) any { return v.server.stats.loginsFailed.Load() }},
 	{"stats", "decisions_allowed", "calls that passed and were charged", func(v *vitals) any { return v.shards.Allowed }},
 	{"stats", "decisions_denied", "calls that were denied", func(v *vitals) any { return v.shards.Denied }},
 	{"stats", "evicted_keys", "keys thrown away for others, before they were fresh", func(v *vitals) any { return v.shards.Evicted }},

@@ -25,8 +25,11 @@ func each(f func(c *Command)) {
 // categories are the ACL categories that follow from group and flags.
 func (c *Command) categories() []string {
 	list := []string{map[string]string{
-		"ratelimit": "@ratelimit", "generic": "@keyspace", "connection": "@connection", "server": "@server",
+		"ratelimit": "@ratelimit", "plans": "@plans", "generic": "@keyspace", "connection": "@connection", "server": "@server",
 	}[c.Group]}
+	if c.Group == "plans" && c.Sub == nil && !strings.Contains(c.Name, " ") {
+		list = append(list, "@ratelimit") // they ask for decisions
+	}
 	speed := "@slow"
 	if c.Flags&FlagFast != 0 {
 		speed = "@fast"
@@ -38,7 +41,10 @@ func (c *Command) categories() []string {
 		list = append(list, "@write")
 	}
 	if c.Flags&FlagAdmin != 0 {
-		list = append(list, "@admin", "@dangerous")
+		list = append(list, "@admin")
+	}
+	if c.Flags&(FlagAdmin|FlagDangerous) != 0 {
+		list = append(list, "@dangerous")
 	}
 	return append(list, speed)
 }

@@ -22,16 +22,22 @@ const (
 	RequestBytesMax = 1 << 20
 	// InlineBytesMax is how long an inline command may be.
 	InlineBytesMax = 64 << 10
+	// StrictArgsMax and StrictBulkBytesMax bound what a peer may send before it has
+	// logged in: arguments of a request, and bytes of each and of an inline command.
+	StrictArgsMax      = 10
+	StrictBulkBytesMax = 16 << 10
 	// headerBytesMax is how long a line with a length may be; 2^64 has 20 digits.
 	headerBytesMax = 32
 )
 
 var (
-	errMultibulk = errors.New("Protocol error: invalid multibulk length")
-	errBulk      = errors.New("Protocol error: invalid bulk length")
-	errQuotes    = errors.New("Protocol error: unbalanced quotes in request")
-	errInline    = errors.New("Protocol error: too big inline request")
-	errRequest   = fmt.Errorf("Protocol error: too big request, at most %d bytes", RequestBytesMax)
+	errMultibulk  = errors.New("Protocol error: invalid multibulk length")
+	errBulk       = errors.New("Protocol error: invalid bulk length")
+	errQuotes     = errors.New("Protocol error: unbalanced quotes in request")
+	errInline     = errors.New("Protocol error: too big inline request")
+	errStrict     = errors.New("Protocol error: unauthenticated multibulk length")
+	errStrictBulk = errors.New("Protocol error: unauthenticated bulk length")
+	errRequest    = fmt.Errorf("Protocol error: too big request, at most %d bytes", RequestBytesMax)
 )
 
 // span is where an argument is, counted from the start of its request.
@@ -39,10 +45,11 @@ type span struct{ from, to int }
 
 // reader is the state of one request that has not been completed.
 type reader struct {
-	at    int      // bytes of the request that have been parsed
-	left  int      // arguments still to come; 0: the first line has not been read
-	spans []span   // arguments found
-	args  [][]byte // the same as slices, once complete
+	strict bool     // the peer has not logged in
+	at     int      // bytes of the request that have been parsed
+	left   int      // arguments still to come; 0: the first line has not been read
+	spans  []span   // arguments found
+	args   [][]byte // the same as slices, once complete
 }
 
 // argsKeptMax is how many arguments a reader keeps room for between requests.
@@ -74,6 +81,9 @@ func (r *reader) next(buf []byte) (n int, args [][]byte, err error) {
 		}
 		if count > ArgsMax {
 			return 0, nil, errMultibulk
+		}
+		if count > StrictArgsMax && r.strict {
+			return 0, nil, errStrict
 		}
 		if count <= 0 {
 			return size, nil, nil
@@ -113,6 +123,9 @@ func (r *reader) bulk(buf []byte) (done bool, err error) {
 	}
 	if length > RequestBytesMax {
 		return false, errBulk
+	}
+	if length > StrictBulkBytesMax && r.strict {
+		return false, errStrictBulk
 	}
 	if r.at+size+length+2 > RequestBytesMax {
 		return false, errRequest
@@ -172,8 +185,11 @@ func printable(c byte) string {
 
 // inline reads a line of words, with quotes as redis-cli writes them.
 func (r *reader) inline(buf []byte) (int, [][]byte, error) {
-	end := bytes.IndexByte(buf, '\n')
-	if end < 0 && len(buf) > InlineBytesMax || end > InlineBytesMax {
+	end, most := bytes.IndexByte(buf, '\n'), InlineBytesMax
+	if r.strict {
+		most = StrictBulkBytesMax
+	}
+	if end < 0 && len(buf) > most || end > most {
 		return 0, nil, errInline
 	}
 	if end < 0 {

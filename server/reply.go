@@ -188,3 +188,20 @@ const (
 	errWrongType = "WRONGTYPE the key is charged under another kind of limit (rates, budget and concurrency are three kinds); RL.RESET makes it fresh"
 	errTooDeep   = "ERR the debt would be over 9223372036854775807 units; nothing was charged"
 )
+
+// appendDouble writes a number with a fraction: in RESP2 a bulk string.
+func appendDouble(out []byte, proto int, text string) []byte {
+	if proto == resp3 {
+		return append(append(append(out, ','), text...), "\r\n"...)
+	}
+	return redcon.AppendBulkString(out, text)
+}
+
+// appendBulks writes a set of bulk strings: in RESP2 an array.
+func appendBulks(out []byte, proto int, list []string) []byte {
+	out = appendSet(out, proto, len(list))
+	for _, text := range list {
+		out = redcon.AppendBulkString(out, text)
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"sluice/algorithms"
+	"sluice/internal/access"
 	"sluice/plans"
 	"sluice/shard"
 )
@@ -183,7 +184,16 @@ func parseRequest(s *session, args [][]byte) error {
 	if len(q.Method) == 0 || len(q.Path) == 0 {
 		return errors.New("ERR METHOD and PATH must be given, as in RL.REQUEST METHOD GET PATH /api/orders USER 42")
 	}
-	return s.server.addRequest(s.work, &q)
+	if err := s.server.addRequest(s.work, &q); err != nil {
+		return err
+	}
+	for _, of := range s.asked[len(s.asked)-1].rules {
+		if err := s.permitsKey(of.key, access.Read|access.Write); err != nil {
+			s.asked = s.asked[:len(s.asked)-1]
+			return err
+		}
+	}
+	return nil
 }
 
 // requestOptions are the options of RL.REQUEST, as a set of bits.

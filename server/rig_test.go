@@ -16,12 +16,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"sluice/internal/clock"
+	"sluice/internal/settings"
 	"sluice/shard"
 )
 
@@ -33,6 +35,8 @@ type rig struct {
 	t     testing.TB
 	clock *clock.Test
 	end   func()
+
+	waited atomic.Int64 // ns that answers would have waited
 }
 
 func newRig(t testing.TB, shards int) *rig {
@@ -44,12 +48,36 @@ func newRig(t testing.TB, shards int) *rig {
 		Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler),
 	})
 	r := &rig{Server: s, t: t, clock: c}
+	s.wait = func(d time.Duration) { r.waited.Add(int64(d)) }
 	r.end = sync.OnceFunc(func() {
 		s.Close()
 		set.Close()
 	})
 	t.Cleanup(r.end)
 	return r
+}
+
+// set changes settings as CONFIG SET does.
+func (r *rig) set(pairs ...string) {
+	r.t.Helper()
+	if err := r.settings.Set(pairs...); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// startedWith makes settings, names and values by turns, those that the server was
+// started with. It must not serve anybody yet.
+func (r *rig) startedWith(pairs ...string) {
+	r.t.Helper()
+	flags := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		flags[pairs[i]] = pairs[i+1]
+	}
+	c, err := settings.Load(settings.Given{Flags: flags})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.settings = settings.NewLive(c)
 }
 
 // playFresh plays reads on a server of their own.
@@ -189,7 +217,9 @@ func (r *rig) play(reads ...[]byte) []byte {
 
 // session makes a session that nobody serves yet.
 func (r *rig) session(conn net.Conn) *session {
-	return &session{server: r.Server, conn: conn, sink: conn, id: r.ids.Add(1), proto: resp2}
+	s := &session{server: r.Server, conn: conn, sink: conn, id: r.ids.Add(1), proto: resp2}
+	s.account.Store(r.users.Initial())
+	return s
 }
 
 // request is a command as clients send it.
@@ -268,7 +298,7 @@ func decode(b []byte) (v value, rest []byte, err error) {
 	case ':':
 		v.n, err = strconv.ParseInt(v.text, 10, 64)
 		return v, after, err
-	case '_':
+	case '_', ',':
 		return v, after, nil
 	}
 	n, err := strconv.Atoi(v.text)
@@ -293,7 +323,7 @@ func decode(b []byte) (v value, rest []byte, err error) {
 	case '%':
 		n *= 2
 		fallthrough
-	case '*', '~':
+	case '*', '~', '>':
 		for range n {
 			var item value
 			if item, after, err = decode(after); err != nil {
@@ -330,7 +360,7 @@ func decodeAll(t testing.TB, b []byte) (all []value) {
 }
 
 // String writes a reply on one line: 5, "bulk", +simple, -ERR text, nil,
-// [array], ~[set], {key: value}, and txt"verbatim".
+// ,double, [array], ~[set], >[push], {key: value}, and txt"verbatim".
 func (v value) String() string {
 	var items []string
 	for _, item := range v.list {
@@ -343,6 +373,10 @@ func (v value) String() string {
 		return strconv.FormatInt(v.n, 10)
 	case '_':
 		return "nil"
+	case ',':
+		return "," + v.text
+	case '>':
+		return ">[" + strings.Join(items, " ") + "]"
 	case '$':
 		return quoted(v.text)
 	case '=':

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/internal/access"
 	"sluice/internal/settings"
 	"sluice/plans"
 	"sluice/shard"
@@ -61,6 +62,7 @@ type Options struct {
 	Keeper    Keeper         // nil: nothing is kept
 	Loading   *Loading       // the state to begin in, before SetLoading; nil: the data are there
 	Shutdown  func()         // ends the server and does not wait for it; nil: SHUTDOWN is refused
+	Users     *access.Users  // who may do what; nil: everybody everything
 }
 
 // Server is a running server. Serve it on one or more listeners, then Close it.
@@ -81,6 +83,10 @@ type Server struct {
 	book        atomic.Pointer[plans.Book]
 	bookSerial  atomic.Uint64 // changes whenever the book does
 	bookMu      sync.Mutex    // held by whoever makes the next book
+	users       *access.Users
+	denials     denials
+	guesses     guesses
+	wait        func(time.Duration) // for a while, or until the server ends
 
 	works   *sync.Pool // of *work
 	buffers *sync.Pool // of *[ReadBytesMax]byte
@@ -105,6 +111,7 @@ func New(o Options) *Server {
 		version: o.Version, shards: o.Shards, clock: o.Clock, testClock: o.TestClock,
 		logLimitMax: o.Settings.Config().SlidingLogMax, log: o.Logger, settings: o.Settings, reload: o.Reload,
 		keeper: o.Keeper, shutdown: o.Shutdown,
+		users:     o.Users,
 		startedAt: o.Clock.Now(),
 		works:     newWorkPool(o.Shards.Len()),
 		buffers:   &sync.Pool{New: func() any { return new([ReadBytesMax]byte) }},
@@ -114,6 +121,11 @@ func New(o Options) *Server {
 		quit:      make(chan struct{}),
 	}
 	s.book.Store(newBook())
+	s.wait = s.pause
+	if s.users == nil {
+		s.users = access.NewUsers(catalog)
+	}
+	s.watchPassword()
 	for range 5 {
 		s.runID += fmt.Sprintf("%08x", s.random.Uint32())
 	}
@@ -180,7 +192,11 @@ func (s *Server) Serve(l net.Listener) error {
 
 // open starts a session on a connection.
 func (s *Server) open(conn net.Conn) {
+	if s.refuseStranger(conn) {
+		return
+	}
 	c := &session{server: s, conn: conn, sink: conn, id: s.ids.Add(1), proto: resp2}
+	c.account.Store(s.users.Initial())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending.Load() {
@@ -222,6 +238,33 @@ func (s *Server) Close() {
 	})
 	defer impatient.Stop()
 	s.group.Wait()
+}
+
+// pause waits for a while, or until the server ends.
+func (s *Server) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.quit:
+	}
+}
+
+// kill ends the sessions that are meant, as if their peers had gone, and returns how
+// many there were.
+func (s *Server) kill(meant func(*session) bool) (n int) {
+	past := time.Unix(1, 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.sessions {
+		if meant(c) {
+			n++
+			c.killed.Store(true)
+			c.conn.SetReadDeadline(past)
+			c.conn.Close()
+		}
+	}
+	return n
 }
 
 // port is the first TCP port that is listened on, 0 if there is none.

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"sluice/algorithms"
+	"sluice/internal/access"
 	"sluice/plans"
 	"sluice/shard"
 )
@@ -46,8 +47,11 @@ type session struct {
 	again  remembering // of the request that is parsed, where it has an id
 	*work
 	called    planCall  // the call with a plan that was parsed last
-	restraint restraint // what holds commands back, as of the last read
-	held      bool      // something does
+	restraint restraint // what holds commands back, as of the last look
+	held      bool      // something may, so every command is checked
+	account   atomic.Pointer[access.Account]
+	user      *access.User // the account's, as of the last look; nil: not logged in
+	killed    atomic.Bool
 	closing   bool
 }
 
@@ -107,12 +111,33 @@ func (s *session) serve() {
 func (s *session) received(n int) bool {
 	s.to += n
 	s.work = s.server.works.Get().(*work)
-	s.restraint, s.held = s.server.restrained()
+	s.look()
 	ok := s.parse() && s.flush() && s.write()
 	s.release()
 	s.reader.forget()
 	s.compact()
-	return ok && !s.closing && !s.server.ending.Load()
+	return ok && !s.closing && !s.killed.Load() && !s.server.ending.Load()
+}
+
+// look finds out what holds this connection's commands back. It is asked once for what
+// has been read at once, and after commands that may change it, so that a command
+// costs one test where nothing does.
+func (s *session) look() {
+	s.restraint, s.held = s.server.restrained()
+	s.user = nil
+	if a := s.account.Load(); a != nil {
+		s.user = a.User()
+	}
+	s.held = s.held || s.user == nil || !s.user.Free
+	s.reader.strict = s.user == nil
+}
+
+// check returns the error that a command gets which is not to be done now.
+func (s *session) check(c *Command, args [][]byte) error {
+	if err := s.permits(c, args); err != nil {
+		return err
+	}
+	return s.restraint.check(c)
 }
 
 // release gives the work back to the pool, empty.
@@ -165,11 +190,14 @@ func (s *session) command(args [][]byte, raw []byte) bool {
 	s.server.stats.commands.Add(1)
 	c, err := lookup(args)
 	if err != nil {
+		if isHTTP(args[0]) {
+			return s.refuseHTTP()
+		}
 		s.fail(err.Error())
 		return true
 	}
 	if s.held {
-		if err := s.restraint.check(c); err != nil {
+		if err := s.check(c, args); err != nil {
 			s.fail(err.Error())
 			return true
 		}
@@ -205,7 +233,11 @@ func (s *session) alone(c *Command, args [][]byte) bool {
 	err := s.restraint.checkAlone(c)
 	if err == nil {
 		var out []byte
-		if out, err = c.run(s, s.out, args); err == nil {
+		out, err = c.run(s, s.out, args)
+		if c.Flags&FlagSession != 0 {
+			s.look()
+		}
+		if err == nil {
 			s.out = out
 			return len(s.out) < OutBytesMax || s.write()
 		}
@@ -307,4 +339,6 @@ type stats struct {
 	commands       atomic.Int64
 	errors         atomic.Int64
 	protocolErrors atomic.Int64
+	loginsFailed   atomic.Int64
+	refused        atomic.Int64 // connections that got no session
 }

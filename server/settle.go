@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"sluice/algorithms"
+	"sluice/internal/access"
 	"sluice/shard"
 )
 
@@ -272,14 +273,18 @@ func runCancel(s *session, out []byte, args [][]byte) ([]byte, error) {
 func (s *session) settle(out []byte, name string, how settlement) ([]byte, error) {
 	home := s.server.home(name)
 	at := -1
+	var key []byte
 	s.server.shards.Hold([]int{home}, func(h *shard.Held) {
 		if id := h.FindID(home, name); id != nil {
-			at = s.server.homeOfKeys(id)
+			key, at = bytes.Clone(id.Key), s.server.homeOfKeys(id)
 		}
 	})
 	unknown := fmt.Errorf("ERR no reservation '%s': it was never made, was denied, or was settled more than 60 s ago", show([]byte(name)))
 	if at < 0 {
 		return nil, unknown
+	}
+	if err := s.permitsKey(key, access.Read|access.Write); err != nil {
+		return nil, err
 	}
 	var answer []byte
 	var wrong error

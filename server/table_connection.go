@@ -28,9 +28,9 @@ var connectionCommands = []*Command{
 	{
 		Name: "HELLO", Group: "connection", Since: "0.1.0", Complexity: "O(1)",
 		Summary: "Chooses RESP2 or RESP3 and tells what server this is.",
-		Details: "No password is set, so AUTH takes the user `default` with any password and refuses every other user. " +
+		Details: "AUTH logs in as the command AUTH does. Nothing is changed unless all options are right. " +
 			"`version` is the version of Redis whose protocol and replies clients may expect; INFO tells Sluice's own as `sluice_version`.",
-		Arity: -1, Flags: always | FlagNoAuth,
+		Arity: -1, Flags: always | FlagNoAuth | FlagSession,
 		Args: []Arg{{Name: "options", Type: "block", Optional: true, Args: []Arg{
 			{Name: "protover", Type: "integer", Summary: "2 or 3"},
 			{Name: "auth", Type: "block", Token: "AUTH", Optional: true, Args: []Arg{{Name: "username"}, {Name: "password"}}},
@@ -51,8 +51,10 @@ var connectionCommands = []*Command{
 	},
 	{
 		Name: "AUTH", Group: "connection", Since: "0.1.0", Complexity: "O(1)",
-		Summary: "Logs in. No password is set so far, so there is only the user default, with any password.",
-		Arity:   -2, Flags: always | FlagNoAuth,
+		Summary: "Logs in as a user, as default where none is named.",
+		Details: "A user that needs no password, as default does until `requirepass` or ACL SETUSER gives it one, takes any. Wrong passwords are " +
+			"logged with the peer's address and answered the later, the more of them come from there.",
+		Arity: -2, Flags: always | FlagNoAuth | FlagSession,
 		Args:     []Arg{{Name: "username", Optional: true}, {Name: "password"}},
 		Reply:    "Simple string OK.",
 		run:      runAuth,
@@ -78,9 +80,9 @@ var connectionCommands = []*Command{
 	},
 	{
 		Name: "RESET", Group: "connection", Since: "0.1.0", Complexity: "O(1)",
-		Summary: "Puts the connection back as it was when it was opened: RESP2, no name.",
+		Summary: "Puts the connection back as it was when it was opened: RESP2, no name, the user default if that needs no password.",
 		Details: "It is about the connection. To make a key fresh use RL.RESET.",
-		Arity:   1, Flags: always | FlagNoAuth,
+		Arity:   1, Flags: always | FlagNoAuth | FlagSession,
 		Reply:    "Simple string RESET.",
 		run:      runReset,
 		Examples: []Example{{"CLIENT SETNAME worker", "OK"}, {"RESET", "RESET"}, {"CLIENT GETNAME", "(nil)"}},

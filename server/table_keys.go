@@ -90,7 +90,7 @@ var keyCommands = []*Command{
 		Name: "KEYS", Group: "generic", Since: "0.1.0", Complexity: "O(N), N slots of the table",
 		Summary: "Lists all keys that match a pattern.",
 		Details: "The reply is as large as all of the keys; use SCAN where there are many. Other connections are served meanwhile.",
-		Arity:   2, Flags: FlagReadonly,
+		Arity:   2, Flags: FlagReadonly | FlagDangerous,
 		Args:     []Arg{{Name: "pattern", Type: "pattern", Summary: "with * ? [abc] [a-c] [^abc] and \\"}},
 		Reply:    "Array of keys, in no order.",
 		run:      runKeys,

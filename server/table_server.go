@@ -28,7 +28,7 @@ var serverCommands = []*Command{
 		Name: "INFO", Group: "server", Since: "0.1.0", Complexity: "O(N), N keys that have come due and were not freed yet",
 		Summary: "Tells how the server is.",
 		Details: "The sections are server, clients, memory, persistence, stats, replication and keyspace; default, all and everything are all of them.",
-		Arity:   -1, Flags: FlagLoading | FlagStale,
+		Arity:   -1, Flags: FlagLoading | FlagStale | FlagDangerous,
 		Args:     []Arg{{Name: "section", Optional: true, Multiple: true}},
 		Reply:    "Verbatim string (RESP2: bulk string) of lines `field:value`, a title before each section.",
 		run:      runInfo,
@@ -129,7 +129,7 @@ func flushes(name string) *Command {
 		Name: name, Group: "server", Since: "0.1.0", Complexity: "O(1)",
 		Summary: "Makes every key fresh.",
 		Details: "There is one key space, so FLUSHDB and FLUSHALL are the same; so are ASYNC and SYNC.",
-		Arity:   -1, Flags: FlagWrite,
+		Arity:   -1, Flags: FlagWrite | FlagDangerous,
 		Args: []Arg{{Name: "mode", Type: "oneof", Optional: true, Args: []Arg{
 			{Name: "async", Type: "pure-token", Token: "ASYNC"}, {Name: "sync", Type: "pure-token", Token: "SYNC"},
 		}}},

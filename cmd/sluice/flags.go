@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice/internal/access"
 	"sluice/internal/settings"
 	"sluice/plans"
 )
@@ -94,7 +95,8 @@ func usage(c *cobra.Command) error {
 // configuration is the Config and the file that it was read from; nil: none.
 type configuration struct {
 	*settings.Config
-	file *plans.File
+	file  *plans.File
+	users *access.Users
 }
 
 // load reads the file, where there is one, and makes the Config. Whatever is wrong
@@ -105,8 +107,12 @@ func (to settingFlags) load() (configuration, error) {
 		path = os.Getenv(settings.ByName("config").Env())
 	}
 	file, config, err := readFile(path, to)
+	var users *access.Users
 	if err == nil {
-		return configuration{config, file}, nil
+		users, err = makeUsers(config)
+	}
+	if err == nil {
+		return configuration{config, file, users}, nil
 	}
 	var wrong *settings.Error
 	if errors.As(err, &wrong) && wrong.Origin.Source == settings.Flag {

@@ -282,12 +282,18 @@ func (c *client) reply() (string, error) {
 // ask sends a command, typed on one line, and returns the reply.
 func (c *client) ask(line string) string {
 	c.t.Helper()
-	if _, err := c.conn.Write(request(nil, strings.Fields(line)...)); err != nil {
-		c.t.Fatalf("%s: %v", line, err)
+	return c.askWords(strings.Fields(line)...)
+}
+
+// askWords sends a command whose words may have spaces, and returns the reply.
+func (c *client) askWords(words ...string) string {
+	c.t.Helper()
+	if _, err := c.conn.Write(request(nil, words...)); err != nil {
+		c.t.Fatalf("%s: %v", words, err)
 	}
 	reply, err := c.reply()
 	if err != nil {
-		c.t.Fatalf("%s: %v", line, err)
+		c.t.Fatalf("%s: %v", words, err)
 	}
 	return reply
 }

@@ -141,7 +141,7 @@ func (f *service) run() error {
 	end := make(chan struct{}, 1)
 	options := server.Options{
 		Version: version, Shards: set, Clock: t, TestClock: t.test,
-		Random: randomSource(), Logger: log, Settings: f.live, Reload: f.reload,
+		Random: randomSource(), Logger: log, Settings: f.live, Reload: f.reload, Users: f.users,
 		Shutdown: func() {
 			select {
 			case end <- struct{}{}:

@@ -40,6 +40,12 @@ func TestWrongFlags(t *testing.T) {
 		{"serve --sliding-log-max=-1", "--sliding-log-max must be from 1 to 1000000, got -1"},
 		{"serve --test-clock=perhaps", `--test-clock must be true or false, got "perhaps"`},
 		{"serve --allow-clock-behind=perhaps", `--allow-clock-behind must be true or false, got "perhaps"`},
+		{"serve --listen 0.0.0.0:0", "--listen 0.0.0.0:0 would be open to everybody who can reach it: set a password with --requirepass-file or SLUICE_REQUIREPASS, or users with --acl-file; --protected-mode=false opens it all the same"},
+		{"serve --listen :0", "--listen :0 would be open to everybody who can reach it: set a password with --requirepass-file or SLUICE_REQUIREPASS, or users with --acl-file; --protected-mode=false opens it all the same"},
+		{"serve --protected-mode=perhaps", `--protected-mode must be true or false, got "perhaps"`},
+		{"serve --requirepass-file /dev/null", "--requirepass-file must have the password in its first line, which is empty in /dev/null"},
+		{"serve --requirepass-file ./nosuch", "--requirepass-file cannot be used: open ./nosuch: no such file or directory"},
+		{"serve --acl-file testdata/wrong.acl", "--acl-file cannot be used: testdata/wrong.acl: line 2: Error in ACL SETUSER modifier '+nosuch': Unknown command or category name in ACL"},
 		{"serve --log-level loud", `--log-level must be debug, info, warn or error, got "loud"`},
 		{"serve --lsten 1", "unknown flag: --lsten (sluice serve --help lists the flags)"},
 		{"serve --listen", "flag needs an argument: --listen (sluice serve --help lists the flags)"},
@@ -98,7 +104,7 @@ func TestCannotStart(t *testing.T) {
 	}{
 		{[]string{"--listen", taken.Addr().String(), "--dir", filepath.Join(dir, "a")},
 			taken.Addr().String() + " is in use; stop the program that listens there, or choose another address with --listen"},
-		{[]string{"--listen", "192.0.2.1:6380", "--dir", filepath.Join(dir, "b")}, "cannot listen on 192.0.2.1:6380: "},
+		{[]string{"--protected-mode=false", "--listen", "192.0.2.1:6380", "--dir", filepath.Join(dir, "b")}, "cannot listen on 192.0.2.1:6380: "},
 		{[]string{"--dir", file}, "mkdir " + file + ": not a directory; choose another directory with --dir"},
 		{[]string{"--dir", held}, fmt.Sprintf("lock %s/sluice.lock: held by pid %d, 127.0.0.1:0; stop that server, or choose another directory with --dir", held, holder.command.Process.Pid)},
 	} {

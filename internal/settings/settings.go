@@ -28,6 +28,11 @@ type Config struct {
 	Shards    int
 	TestClock bool
 
+	RequirePass     string
+	RequirePassFile string
+	ACLFile         string
+	ProtectedMode   bool
+
 	LogLevel slog.Level
 
 	AllowClockBehind bool
@@ -107,7 +112,7 @@ type Row struct {
 }
 
 // Groups are those of the rows, in the order in which people read them.
-var Groups = []string{"Server", "State on disk", "Memory and bounds", "Log", "Clock"}
+var Groups = []string{"Server", "Access", "State on disk", "Memory and bounds", "Log", "Clock"}
 
 // Env is the variable of the environment: SLUICE_MAX_MEMORY.
 func (r *Row) Env() string {

@@ -33,6 +33,19 @@ var Rows = []Row{
 		Summary: "number of shards, each of which owns a part of the keys",
 		field:   number(func(c *Config) *int { return &c.Shards }, 1, ShardsMax)},
 
+	{Name: "requirepass", Group: "Access", Arg: "password", Live: true, Secret: true,
+		Summary: "password of the user default; none where it is empty",
+		field:   text(func(c *Config) *string { return &c.RequirePass })},
+	{Name: "requirepass-file", Group: "Access", Arg: "file",
+		Summary: "file whose first line is the password of the user default",
+		field:   text(func(c *Config) *string { return &c.RequirePassFile })},
+	{Name: "acl-file", Group: "Access", Arg: "file",
+		Summary: "file of users, as ACL SAVE writes it",
+		field:   text(func(c *Config) *string { return &c.ACLFile })},
+	{Name: "protected-mode", Group: "Access", Default: "true", Live: true,
+		Summary: "while no password is set, listen on and serve this machine only",
+		field:   toggle(func(c *Config) *bool { return &c.ProtectedMode })},
+
 	{Name: "dir", Group: "State on disk", Arg: "directory", Default: "./sluice-data",
 		Summary: "directory that state is kept in; where it is empty nothing is kept",
 		field:   text(func(c *Config) *string { return &c.Dir })},
@@ -86,6 +99,12 @@ var contradictions = []struct {
 	names []string
 	wrong func(c *Config) string
 }{
+	{[]string{"requirepass-file", "requirepass"}, func(c *Config) string {
+		if c.RequirePassFile == "" || c.RequirePass == "" {
+			return ""
+		}
+		return "and requirepass are two passwords for one user: give one of them"
+	}},
 	{[]string{"max-keys", "shards"}, func(c *Config) string {
 		if c.MaxKeys == 0 || c.MaxKeys >= c.Shards {
 			return ""

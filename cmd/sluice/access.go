@@ -1,0 +1,65 @@
+package main
+
+// Who is let in: the users that a configuration makes, and the rule that a server that
+// everybody may use stays on this machine.
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	"sluice/internal/access"
+	"sluice/internal/settings"
+	"sluice/server"
+)
+
+// makeUsers makes the users, and says what is wrong with them or with listening on an
+// address.
+func makeUsers(c *settings.Config) (*access.Users, error) {
+	wrong := func(name, format string, args ...any) error {
+		return &settings.Error{Name: name, Origin: c.Origin(name), Message: fmt.Sprintf(format, args...)}
+	}
+	users := server.NewUsers()
+	if c.ACLFile != "" {
+		if err := users.Load(c.ACLFile); err != nil {
+			return nil, wrong("acl-file", "cannot be used: %v", err)
+		}
+	}
+	password := c.RequirePass
+	if c.RequirePassFile != "" {
+		text, err := os.ReadFile(c.RequirePassFile)
+		if err != nil {
+			return nil, wrong("requirepass-file", "cannot be used: %v", err)
+		}
+		password, _, _ = strings.Cut(string(text), "\n")
+		if password = strings.TrimSuffix(password, "\r"); password == "" {
+			return nil, wrong("requirepass-file", "must have the password in its first line, which is empty in %s", c.RequirePassFile)
+		}
+	}
+	if password != "" {
+		if err := users.SetPassword(password); err != nil {
+			return nil, wrong("requirepass", "cannot be used: %v", err)
+		}
+	}
+	if c.ProtectedMode && users.Initial() != nil && !isLoopback(c.Listen) {
+		return nil, wrong("listen", "%s would be open to everybody who can reach it: set a password with --requirepass-file or SLUICE_REQUIREPASS, "+
+			"or users with --acl-file; --protected-mode=false opens it all the same", c.Listen)
+	}
+	return users, nil
+}
+
+// isLoopback says whether an address that is listened on can be reached from this
+// machine only.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
