@@ -4,13 +4,14 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"sluice/internal/clock"
 )
@@ -18,18 +19,27 @@ import (
 // Client asks a server for decisions. It may be used by any number of goroutines.
 // Make one a process with New and Close it at the end.
 type Client struct {
-	rdb     redis.UniversalClient
-	owned   bool // rdb was made here
-	single  *node
-	nodes   sync.Map // *redis.Client → *node, where the server has several
-	timeout time.Duration
-	log     *slog.Logger
-	elapsed func() time.Duration // nil: watch
+	settings
+	rdb    redis.UniversalClient
+	owned  bool // rdb was made here
+	single *node
+	nodes  sync.Map // *redis.Client → *node, where the server has several
+
+	id      string        // of this process, in what the server knows of leases
+	holders atomic.Uint64 // that have been named
+	table   *table
+	offset  atomic.Int64 // server's time since 1970 less now(), nanoseconds
+	usual   usualShare
+	outbox  outbox
 	watch   clock.Stopwatch
 	waiters chan struct{} // holds one for each call of Wait that waits
 
+	calls                      histogram
+	leasedUnits, returnedUnits atomic.Uint64
+
 	closed atomic.Bool
 	quit   chan struct{}
+	mu     sync.RWMutex // held by spawn and Close
 	group  sync.WaitGroup
 }
 
@@ -47,6 +57,7 @@ func New(addr string, opts ...Option) (*Client, error) {
 		Addr: addr, ContextTimeoutEnabled: true,
 		MaxRetries:    -1, // a call that is sent twice may be charged twice
 		DialerRetries: 1, DialTimeout: time.Second,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}, // of other servers
 	})
 	c := start(rdb, s)
 	c.owned = true
@@ -79,34 +90,67 @@ func set(opts []Option) (settings, error) {
 
 func start(rdb redis.UniversalClient, s settings) *Client {
 	c := &Client{
-		rdb: rdb, timeout: s.timeout, log: s.log, elapsed: s.clock, watch: clock.NewStopwatch(),
-		waiters: make(chan struct{}, s.waitersMax), quit: make(chan struct{}),
+		settings: s, rdb: rdb, watch: clock.NewStopwatch(), id: rand.Text()[:processIDBytes],
+		table: newTable(s.keysMax), waiters: make(chan struct{}, s.waitersMax), quit: make(chan struct{}),
 	}
 	c.single = &node{client: c, rdb: rdb}
-	c.group.Go(func() { c.single.ping() }) // the first decision finds a connection
+	c.offset.Store(c.watch.Wall().UnixNano() - int64(c.now())) // until the server tells better
+	c.spawn(func() { c.single.ping() })                        // the first decision finds a connection
+	c.spawn(c.keep)
 	return c
 }
 
+// processIDBytes is how long the name of a process is.
+const processIDBytes = 16
+
 // now is the time since the client was made, or what the option Clock says.
 func (c *Client) now() time.Duration {
-	if c.elapsed == nil {
+	if c.clock == nil {
 		return c.watch.Elapsed()
 	}
-	return c.elapsed()
+	return c.clock()
 }
 
-// Close ends the client. Calls after it fail with ErrClosed. Permits that are held
-// are renewed no more and free themselves.
+// spawn runs f in a goroutine that Close waits for, and says whether it does: not any
+// more after Close.
+func (c *Client) spawn(f func()) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.closed.Load() {
+		return false
+	}
+	c.group.Go(f)
+	return true
+}
+
+// Close gives back what leases are left, sends the last reports, for no longer than
+// CloseTimeout, and ends the client. Calls after it fail with ErrClosed. Permits that
+// are held are renewed no more and free themselves.
 func (c *Client) Close() error {
+	c.mu.Lock()
 	if c.closed.Swap(true) {
+		c.mu.Unlock()
 		return ErrClosed
 	}
+	c.mu.Unlock()
 	close(c.quit)
+	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		c.group.Wait() // what is under way first: it may bring leases
+		c.settle(ctx)
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 	var err error
 	if c.owned {
-		err = c.rdb.Close()
+		err = c.rdb.Close() // ends what hangs
 	}
-	c.group.Wait()
+	<-done
 	return err
 }
 
@@ -190,6 +234,7 @@ func (c *Client) charge(ctx context.Context, name, key string, l Limit, units in
 	if err != nil {
 		return Decision{}, err
 	}
+	c.forget(key)
 	return answer(name, reply, l)
 }
 
@@ -201,6 +246,7 @@ func (c *Client) Reset(ctx context.Context, keys ...string) (int64, error) {
 	args := []any{"RL.RESET"}
 	for _, key := range keys {
 		args = append(args, key)
+		defer c.forget(key)
 	}
 	return c.count(ctx, keys[0], args)
 }
@@ -211,6 +257,7 @@ func (c *Client) ResetPlan(ctx context.Context, key, name string) (int64, error)
 	if err := Plan(name).err(); err != nil {
 		return 0, err
 	}
+	defer c.forget(key)
 	return c.count(ctx, key, []any{"RL.RESET", key, "@" + name})
 }
 

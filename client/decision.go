@@ -39,7 +39,7 @@ type Source uint8
 // Who makes decisions.
 const (
 	SourceServer   Source = iota // the server, in this call
-	SourceLease                  // this process, out of units that the server gave it before
+	SourceLease                  // this process: out of units that the server leased to it, or as the server denied a moment ago
 	SourceDegraded               // this process by itself, because the server cannot be reached
 )
 

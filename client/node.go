@@ -76,16 +76,23 @@ func (c *Client) ask(ctx context.Context, key string, args ...any) (any, error) 
 	if n.away.Load() {
 		return nil, ErrUnavailable
 	}
+	return c.askNode(ctx, n, c.timeout, args)
+}
+
+// askNode is ask for a node that is not known to be away, and another time.
+func (c *Client) askNode(ctx context.Context, n *node, wait time.Duration, args []any) (any, error) {
 	done := make(chan result, 1)
-	c.group.Go(func() { done <- n.send(ctx, args) })
-	timer := time.NewTimer(c.timeout)
+	if !c.spawn(func() { done <- n.send(ctx, args) }) {
+		return nil, ErrClosed
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case r := <-done:
 		return r.reply, r.err
 	case <-timer.C:
 		n.failed("no reply in time")
-		return nil, fmt.Errorf("%w: no reply within %s", ErrUnavailable, c.timeout)
+		return nil, fmt.Errorf("%w: no reply within %s", ErrUnavailable, wait)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -97,10 +104,12 @@ func (n *node) send(ctx context.Context, args []any) result {
 	c := n.client
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateFactor*c.timeout)
 	defer cancel()
-	began := c.now()
+	began := c.watch.Elapsed()
 	reply, err := n.rdb.Do(ctx, args...).Result()
+	took := c.watch.Elapsed() - began
+	c.calls.add(took)
 	err = n.judge(fmt.Sprint(args[0]), err)
-	if !errors.Is(err, ErrUnavailable) && c.now()-began <= c.timeout {
+	if !errors.Is(err, ErrUnavailable) && took <= c.timeout {
 		n.failures.Store(0)
 	}
 	return result{reply, err}
@@ -129,6 +138,9 @@ func (n *node) judge(command string, err error) error {
 	return fmt.Errorf("sluice: %s: %w", command, err)
 }
 
+// isAway says whether an error means that the server did not answer.
+func isAway(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrClosed) }
+
 // failed counts a call without a timely reply.
 func (n *node) failed(why string) {
 	c := n.client
@@ -136,7 +148,7 @@ func (n *node) failed(why string) {
 		return
 	}
 	c.log.Warn("the server is away; deciding without it", "why", why)
-	c.group.Go(n.probe)
+	c.spawn(n.probe)
 }
 
 // probe asks a node that is away until it answers in time.
@@ -164,7 +176,9 @@ func (n *node) ping() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), n.client.timeout)
 	defer cancel()
 	done := make(chan error, 1)
-	n.client.group.Go(func() { done <- n.rdb.Ping(ctx).Err() })
+	if !n.client.spawn(func() { done <- n.rdb.Ping(ctx).Err() }) {
+		return false
+	}
 	select {
 	case err := <-done:
 		return err == nil

@@ -13,6 +13,10 @@ import (
 const (
 	// TimeoutDefault is how long a decision waits for the server.
 	TimeoutDefault = 5 * time.Millisecond
+	// AccuracyDefault is the share of a limit that all leases together may be.
+	AccuracyDefault = 0.01
+	// KeysMaxDefault is of how many keys something is known.
+	KeysMaxDefault = 1 << 16
 	// WaitersMaxDefault is how many calls of Wait may wait at a time.
 	WaitersMaxDefault = 1024
 )
@@ -23,13 +27,99 @@ type Option func(*settings) error
 // settings are what a client is made of.
 type settings struct {
 	timeout    time.Duration
+	accuracy   float64
+	leaseMax   int64
+	keysMax    int
 	waitersMax int
+	policy     Policy
+	planPolicy map[string]planPolicy
+	planLimit  Limit // where the server is away and a plan has no entry in planPolicy
 	log        *slog.Logger
 	clock      func() time.Duration // nil: the machine's
 }
 
+// planPolicy is what is decided on a plan without the server.
+type planPolicy struct {
+	policy Policy
+	limit  Limit
+}
+
 func defaults() settings {
-	return settings{timeout: TimeoutDefault, waitersMax: WaitersMaxDefault, log: slog.New(slog.DiscardHandler)}
+	return settings{
+		timeout: TimeoutDefault, accuracy: AccuracyDefault, leaseMax: UnitsMax, keysMax: KeysMaxDefault,
+		waitersMax: WaitersMaxDefault, planLimit: TokenBucket(60, time.Minute), planPolicy: map[string]planPolicy{},
+		log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// Accuracy is the share of a limit that all leases of a key together may be, from 0
+// (the server decides every call) to 0.5. The default is AccuracyDefault, 1 %.
+func Accuracy(share float64) Option {
+	return func(s *settings) error {
+		if !(share >= 0 && share <= 0.5) {
+			return fmt.Errorf("%w: Accuracy must be from 0 to 0.5, got %v", ErrInvalid, share)
+		}
+		s.accuracy = share
+		return nil
+	}
+}
+
+// Exact has the server decide every call: no leases. A round trip a call is the price.
+func Exact() Option { return Accuracy(0) }
+
+// LeaseMax is how many units a lease has at most, whatever Accuracy would permit.
+func LeaseMax(units int64) Option {
+	return func(s *settings) error {
+		if units < 1 || units > UnitsMax {
+			return fmt.Errorf("%w: LeaseMax must be from 1 to %d, got %d", ErrInvalid, int64(UnitsMax), units)
+		}
+		s.leaseMax = units
+		return nil
+	}
+}
+
+// KeysMax is of how many keys the client knows something at a time. The key that was
+// not used for longest makes room; what it has leased is given back.
+func KeysMax(n int) Option {
+	return func(s *settings) error {
+		if n < 1 {
+			return fmt.Errorf("%w: KeysMax must be at least 1, got %d", ErrInvalid, n)
+		}
+		s.keysMax = n
+		return nil
+	}
+}
+
+// OnFailure is what is decided while the server cannot be reached.
+func OnFailure(p Policy) Option {
+	return func(s *settings) error {
+		if p > FailClosed {
+			return fmt.Errorf("%w: OnFailure must be FailLocal, FailOpen or FailClosed", ErrInvalid)
+		}
+		s.policy = p
+		return nil
+	}
+}
+
+// OnPlanFailure is OnFailure for one plan. What a plan's limits are only the server
+// knows; with FailLocal this process goes on with its share of limit instead.
+func OnPlanFailure(name string, p Policy, limit Limit) Option {
+	return func(s *settings) error {
+		if p > FailClosed {
+			return fmt.Errorf("%w: OnPlanFailure must be FailLocal, FailOpen or FailClosed", ErrInvalid)
+		}
+		if err := Plan(name).err(); err != nil {
+			return err
+		}
+		if limit.algorithm == plan {
+			return fmt.Errorf("%w: the limit of OnPlanFailure must not be a plan itself", ErrInvalid)
+		}
+		if err := limit.err(); err != nil {
+			return err
+		}
+		s.planPolicy[name] = planPolicy{p, limit}
+		return nil
+	}
 }
 
 // Timeout is how long a decision waits for the server before it is made without

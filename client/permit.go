@@ -50,7 +50,7 @@ func (c *Client) Acquire(ctx context.Context, key string, limit int64, ttl time.
 	}
 	p := &Permit{Decision: d, client: c, key: key, ttl: ttl, ended: make(chan struct{}), lost: make(chan struct{})}
 	if d.Allowed {
-		c.group.Go(p.renew)
+		c.spawn(p.renew)
 	}
 	return p, nil
 }
@@ -118,6 +118,7 @@ func (c *Client) ReleasePlan(ctx context.Context, key, name, id string) (held bo
 	if id == "" {
 		return false, fmt.Errorf("%w: the decision gave no permit", ErrInvalid)
 	}
+	defer c.forget(key)
 	n, err := c.count(ctx, key, []any{"RL.RELEASE", key, "@" + name, id})
 	return n == 1, err
 }

@@ -74,5 +74,6 @@ func (r *Reservation) settle(ctx context.Context, args []any, opts []CallOption)
 	if err != nil {
 		return Decision{}, err
 	}
+	r.client.forget(r.key)
 	return answer(args[0].(string), reply, r.limit)
 }

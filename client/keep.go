@@ -1,0 +1,164 @@
+package client
+
+// What is done beside the calls: leases that nobody needs are given back, what was
+// spent is reported, and leases are thrown away when the machine has slept. A part of
+// the table is looked at from its newest entry on, and only as far as something can
+// have changed since the last look.
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// KeepInterval is how often leases and reports are looked after.
+	KeepInterval = LeaseTime / 4
+	// CloseTimeout is how long Close takes at most to give back and to report.
+	CloseTimeout = time.Second
+
+	// pipelineMax is how many commands are sent together.
+	pipelineMax = 256
+	// sleptMin is how much longer than the machine's monotonic clock its wall clock must
+	// have taken for the machine to have slept.
+	sleptMin = 100 * time.Millisecond
+)
+
+// returning is units to be given back.
+type returning struct {
+	key, holder string
+	units       int64
+}
+
+// keep looks after things until the client is closed.
+func (c *Client) keep() {
+	tick := time.NewTicker(KeepInterval)
+	defer tick.Stop()
+	wall, mono := c.watch.Wall(), c.watch.Elapsed()
+	for last := c.now(); ; {
+		select {
+		case <-c.quit:
+			return
+		case <-tick.C:
+		}
+		now := c.now()
+		w, m := c.watch.Wall(), c.watch.Elapsed()
+		slept := c.clock == nil && w.UnixNano()-wall.UnixNano()-int64(m-mono) > int64(sleptMin)
+		wall, mono = w, m
+		c.look(last, now, slept)
+		last = now
+		c.beside(c.flush)
+	}
+}
+
+// beside does something that no call waits for, in its own time.
+func (c *Client) beside(do func(context.Context)) {
+	ctx, cancel := context.WithTimeout(context.Background(), max(lateFactor*c.timeout, CloseTimeout))
+	defer cancel()
+	do(ctx)
+}
+
+// look goes over what has changed since the last look.
+func (c *Client) look(last, now time.Duration, slept bool) {
+	for i := range c.table.parts {
+		p := &c.table.parts[i]
+		var back []returning
+		p.mu.Lock()
+		for e := p.newest; e != nil && e.used >= last-LeaseTTL-KeepInterval; e = e.older {
+			if slept {
+				e.cur.until, e.ahead.until = 0, 0
+			}
+			if n := e.giveBack(now, KeepInterval); n > 0 {
+				back = append(back, returning{e.key, e.holder, n})
+			}
+			c.report(e)
+		}
+		p.mu.Unlock()
+		c.beside(func(ctx context.Context) { c.giveBackAll(ctx, back) })
+	}
+}
+
+// evict takes an entry out, under its part's lock; what it holds is given back.
+func (c *Client) evict(p *part, e *entry) {
+	left := e.drop()
+	c.report(e)
+	c.outbox.lose(e.tally.changed())
+	p.remove(e)
+	if left > 0 {
+		c.returnLater(returning{e.key, e.holder, left})
+	}
+}
+
+// forget forgets what the server said of a key, because this process has had it changed;
+// leases of it are given back.
+func (c *Client) forget(key string) {
+	p, h := c.table.part(key)
+	var back []returning
+	p.mu.Lock()
+	for e := p.entries[h]; e != nil; e = e.chain {
+		if e.key != key {
+			continue
+		}
+		e.denial = denial{}
+		if left := e.drop(); left > 0 {
+			back = append(back, returning{e.key, e.holder, left})
+		}
+	}
+	p.mu.Unlock()
+	c.beside(func(ctx context.Context) { c.giveBackAll(ctx, back) })
+}
+
+// returnLater gives units back in a goroutine.
+func (c *Client) returnLater(r returning) {
+	c.spawn(func() { c.beside(func(ctx context.Context) { c.giveBackAll(ctx, []returning{r}) }) })
+}
+
+// giveBackAll gives units back. What does not arrive counts as spent.
+func (c *Client) giveBackAll(ctx context.Context, list []returning) {
+	if len(list) == 0 {
+		return
+	}
+	byNode := map[*node][]returning{}
+	for _, r := range list {
+		if n, err := c.nodeOf(ctx, r.key); err == nil && !n.away.Load() {
+			byNode[n] = append(byNode[n], r)
+		}
+	}
+	for n, list := range byNode {
+		c.giveBack(ctx, n, list)
+	}
+}
+
+func (c *Client) giveBack(ctx context.Context, n *node, list []returning) {
+	for len(list) > 0 {
+		some := list[:min(len(list), pipelineMax)]
+		list = list[len(some):]
+		n.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, r := range some {
+				p.Do(ctx, "RL.RETURN", r.key, r.holder, r.units)
+				c.returnedUnits.Add(uint64(r.units))
+			}
+			return nil
+		})
+	}
+}
+
+// settle gives everything back and reports everything, at the end.
+func (c *Client) settle(ctx context.Context) {
+	for i := range c.table.parts {
+		p := &c.table.parts[i]
+		var back []returning
+		p.mu.Lock()
+		p.closed = true
+		for e := p.newest; e != nil; e = e.older {
+			if left := e.drop(); left > 0 {
+				back = append(back, returning{e.key, e.holder, left})
+			}
+			c.report(e)
+		}
+		p.mu.Unlock()
+		c.giveBackAll(ctx, back)
+	}
+	c.flush(ctx)
+}
