@@ -30,6 +30,7 @@ func (s *Server) Book() *plans.Book { return s.book.Load() }
 // number first never takes what is of it for new.
 func (s *Server) swap(b *plans.Book) {
 	s.book.Store(b)
+	s.series.forget()
 	s.bookSerial.Add(1)
 }
 

@@ -144,7 +144,11 @@ func init() {
 		byCommand[c.Name] = c
 	}
 	catalog = newCatalog()
+	each(func(*Command) { commandRows++ })
 }
+
+// commandRows is how many rows there are, subcommands and all.
+var commandRows int
 
 // complete fills in what follows from the rest of a row.
 func (c *Command) complete() {

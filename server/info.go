@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"sluice/internal/keeper"
+	"sluice/plans"
 	"sluice/shard"
 )
 
@@ -22,11 +23,20 @@ type vitals struct {
 	now         uint64
 	keys        int
 	tableBytes  int
-	shards      shard.Stats    // of all shards
+	shards      shard.Stats // of all shards
+	perShard    []shardVitals
+	book        *plans.Book
 	heapBytes   uint64         // what lives in the heap, and what is not collected yet
 	memoryBytes uint64         // what the process has from the operating system
 	loading     *Loading       // nil: nothing is being loaded
 	kept        *keeper.Status // nil: nothing is kept, or not yet
+}
+
+// shardVitals is one look at a shard.
+type shardVitals struct {
+	keys, tableBytes, waiting int
+	stats                     shard.Stats
+	counts                    []shard.Counts // by series
 }
 
 // statistic is a row: a line of INFO.
@@ -93,13 +103,14 @@ var workStatistics = []statistic{
 
 // look gathers the vitals.
 func (s *Server) look() *vitals {
-	v := &vitals{server: s, now: s.clock.Now(), keys: s.keys(), loading: s.loading.Load()}
+	v := &vitals{server: s, book: s.Book(), now: s.clock.Now(), keys: s.keys(), loading: s.loading.Load()}
 	if v.loading == nil && s.keeper != nil {
 		status := s.keeper.Status()
 		v.kept = &status
 	}
-	s.shards.Each(func(_ int, c *shard.Core, _ uint64) {
+	s.shards.Each(func(n int, c *shard.Core, _ uint64) {
 		of := c.Stats()
+		v.perShard = append(v.perShard, shardVitals{c.Len(), c.Bytes(), s.shards.Waiting(n), of, slices.Clone(c.Counts())})
 		v.shards.Allowed += of.Allowed
 		v.shards.Denied += of.Denied
 		v.shards.Expired += of.Expired

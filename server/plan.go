@@ -26,6 +26,7 @@ const LimitsPerCallMax = 4096
 type planCall struct {
 	plan   *plans.Plan
 	serial uint64 // of the book, or of one before, that the plan is of
+	series uint32 // under which the plan's first limit is counted; 0: under its algorithm
 	kind   shard.Kind
 	cost   uint64
 	spend  uint64 // millionths
@@ -79,6 +80,7 @@ func (s *session) parsePlan(words [][]byte, q question, takes planOptions, r *re
 	if c.plan, err = planOf(s.server.Book(), words[0]); err != nil {
 		return c, err
 	}
+	c.series = s.server.series.of(nil, c.plan)
 	rest, priced := words[1:], true
 	if len(rest) > 0 && !isWord(rest[0]) {
 		if c.cost, err = q.cost(rest[0], algorithms.TokenBucket); err != nil {
@@ -175,6 +177,9 @@ func (w *work) addPlan(key []byte, c *planCall) []shard.Op {
 		}
 		op := w.addState(tagHash, base, l.Suffix)
 		op.Call.Limit, op.Shadow = &l.Limit, l.Mode == plans.Shadow
+		if c.series != 0 {
+			op.Series = c.series + uint32(i)
+		}
 		c.fill(op, l.Kind())
 	}
 	ops := w.batch.Ops[first:]

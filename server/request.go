@@ -79,6 +79,7 @@ func (s *Server) addRequest(w *work, q *Request) error {
 			return err
 		}
 		c := planCall{plan: book.PlanOf(rule, anonymous), kind: shard.Allow, cost: q.Cost, spend: q.Spend, permit: q.Permit}
+		c.series = s.series.of(rule, c.plan)
 		if c.cost == 0 {
 			c.cost = rule.Cost
 		}

@@ -217,9 +217,7 @@ func (r *rig) play(reads ...[]byte) []byte {
 
 // session makes a session that nobody serves yet.
 func (r *rig) session(conn net.Conn) *session {
-	s := &session{server: r.Server, conn: conn, sink: conn, id: r.ids.Add(1), proto: resp2}
-	s.account.Store(r.users.Initial())
-	return s
+	return r.newSession(conn)
 }
 
 // request is a command as clients send it.

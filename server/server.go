@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,12 +58,13 @@ type Options struct {
 	TestClock TestClock   // the same as Clock where RL.CLOCK may set it, else nil
 	Random    rand.Source // for RANDOMKEY and ids
 	Logger    *slog.Logger
-	Settings  *settings.Live // nil: the defaults
-	Reload    func() error   // reads the configuration again; nil: CONFIG RELOAD is refused
-	Keeper    Keeper         // nil: nothing is kept
-	Loading   *Loading       // the state to begin in, before SetLoading; nil: the data are there
-	Shutdown  func()         // ends the server and does not wait for it; nil: SHUTDOWN is refused
-	Users     *access.Users  // who may do what; nil: everybody everything
+	Settings  *settings.Live       // nil: the defaults
+	Reload    func() error         // reads the configuration again; nil: CONFIG RELOAD is refused
+	Keeper    Keeper               // nil: nothing is kept
+	Elapsed   func() time.Duration // of a clock that nobody sets; nil: no canary
+	Loading   *Loading             // the state to begin in, before SetLoading; nil: the data are there
+	Shutdown  func()               // ends the server and does not wait for it; nil: SHUTDOWN is refused
+	Users     *access.Users        // who may do what; nil: everybody everything
 }
 
 // Server is a running server. Serve it on one or more listeners, then Close it.
@@ -87,11 +89,15 @@ type Server struct {
 	denials     denials
 	guesses     guesses
 	wait        func(time.Duration) // for a while, or until the server ends
+	series      series
 
 	works   *sync.Pool // of *work
 	buffers *sync.Pool // of *[ReadBytesMax]byte
 	stats   stats
+	blocks  []measures
+	canary  canary
 	ending  atomic.Bool
+	drains  atomic.Bool   // told to end soon
 	quit    chan struct{} // closed when the server ends
 	ids     atomic.Int64
 
@@ -99,6 +105,7 @@ type Server struct {
 	random    *rand.Rand
 	listeners map[net.Listener]struct{}
 	sessions  map[*session]struct{}
+	admins    []*http.Server
 	group     sync.WaitGroup
 }
 
@@ -114,6 +121,7 @@ func New(o Options) *Server {
 		users:     o.Users,
 		startedAt: o.Clock.Now(),
 		works:     newWorkPool(o.Shards.Len()),
+		blocks:    newMeasures(),
 		buffers:   &sync.Pool{New: func() any { return new([ReadBytesMax]byte) }},
 		random:    rand.New(o.Random),
 		listeners: make(map[net.Listener]struct{}),
@@ -126,11 +134,16 @@ func New(o Options) *Server {
 		s.users = access.NewUsers(catalog)
 	}
 	s.watchPassword()
+	s.series.forget()
 	for range 5 {
 		s.runID += fmt.Sprintf("%08x", s.random.Uint32())
 	}
 	s.loading.Store(o.Loading)
 	s.group.Go(s.settleLoop)
+	if s.canary.elapsed = o.Elapsed; o.Elapsed != nil {
+		s.canary.last.Store(int64(o.Elapsed()))
+		s.group.Go(s.canaryLoop)
+	}
 	return s
 }
 
@@ -190,13 +203,20 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
+// newSession makes the session of a connection.
+func (s *Server) newSession(conn net.Conn) *session {
+	id := s.ids.Add(1)
+	c := &session{server: s, conn: conn, sink: conn, id: id, proto: resp2, measures: &s.blocks[id%MeasureBlocks]}
+	c.account.Store(s.users.Initial())
+	return c
+}
+
 // open starts a session on a connection.
 func (s *Server) open(conn net.Conn) {
 	if s.refuseStranger(conn) {
 		return
 	}
-	c := &session{server: s, conn: conn, sink: conn, id: s.ids.Add(1), proto: resp2}
-	c.account.Store(s.users.Initial())
+	c := s.newSession(conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending.Load() {
@@ -227,7 +247,11 @@ func (s *Server) Close() {
 	for c := range s.sessions {
 		c.conn.SetReadDeadline(past)
 	}
+	admins := s.admins
 	s.mu.Unlock()
+	for _, h := range admins {
+		h.Close()
+	}
 	close(s.quit)
 	impatient := time.AfterFunc(CloseGrace, func() {
 		s.mu.Lock()

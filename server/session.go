@@ -53,6 +53,10 @@ type session struct {
 	user      *access.User // the account's, as of the last look; nil: not logged in
 	killed    atomic.Bool
 	closing   bool
+
+	measures *measures
+	arrived  uint64 // when what is being answered was read
+	answered int    // commands of that
 }
 
 // client is what a peer says about itself.
@@ -112,7 +116,12 @@ func (s *session) received(n int) bool {
 	s.to += n
 	s.work = s.server.works.Get().(*work)
 	s.look()
+	s.arrived, s.answered = s.server.clock.Now(), 0
 	ok := s.parse() && s.flush() && s.write()
+	if s.answered > 0 {
+		s.measures.answered.add(inSeconds, s.since(s.arrived), s.answered)
+		s.measures.batch.add(inCommands, uint64(s.answered), 1)
+	}
 	s.release()
 	s.reader.forget()
 	s.compact()
@@ -230,6 +239,8 @@ func (s *session) alone(c *Command, args [][]byte) bool {
 	if !s.flush() {
 		return false
 	}
+	s.answered++
+	s.measures.commands[c.number].Add(1)
 	err := s.restraint.checkAlone(c)
 	if err == nil {
 		var out []byte
@@ -250,6 +261,7 @@ func (s *session) alone(c *Command, args [][]byte) bool {
 // fail makes an error the reply of the command that is being parsed.
 func (s *session) fail(text string) {
 	s.server.stats.errors.Add(1)
+	s.measures.countError(text)
 	s.pending = append(s.pending, pending{reply: appendError(nil, text)})
 }
 
@@ -261,7 +273,9 @@ func (s *session) flush() bool {
 	}
 	if len(s.batch.Ops) > 0 {
 		s.server.shards.Run(s.batch)
+		s.measures.decided.add(inSeconds, s.since(s.arrived), len(s.batch.Ops))
 	}
+	s.count()
 	ops := s.batch.Ops
 	for i := range s.pending {
 		p := &s.pending[i]
@@ -289,6 +303,19 @@ func (w *work) forget() {
 	w.limits, w.asked, w.told = w.limits[:0], w.asked[:0], 0
 	if w.names = w.names[:0]; cap(w.names) > OutBytesMax {
 		w.names = nil
+	}
+}
+
+// count counts the commands that wait, those of one kind in a row at once.
+func (s *session) count() {
+	s.answered += len(s.pending)
+	for i := 0; i < len(s.pending); {
+		c, from := s.pending[i].command, i
+		for i++; i < len(s.pending) && s.pending[i].command == c; i++ {
+		}
+		if c != nil {
+			s.measures.commands[c.number].Add(uint64(i - from))
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func benchmarkSession(b *testing.B, depth, keys int) {
 		}
 		f.pipelines = append(f.pipelines, p)
 	}
-	c := &session{server: s, conn: f, sink: f, proto: resp2}
+	c := s.newSession(f)
 	c.in = make([]byte, ReadBytesMax)
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -131,3 +131,27 @@ func TestRunAgain(t *testing.T) {
 		t.Error("a token is left")
 	}
 }
+
+// Decisions are counted by series, those of no series by their algorithm; what a
+// shadow limit would have denied is counted apart and denies nothing.
+func TestCounts(t *testing.T) {
+	c := NewCore(0)
+	one := newLimit(algorithms.FixedWindow, 1, time.Hour)
+	ops := make([]Op, 4)
+	for i := range ops {
+		ops[i] = Op{Key: []byte{byte(i % 2)}, Call: algorithms.Call{Limit: one, Cost: 1}}
+	}
+	ops[1].Series, ops[3].Series = SeriesMin+4, SeriesMin+4
+	c.Step(1, ops, []uint32{0, 1, 2, 3})
+	pair := []Op{{Key: []byte{7}, Call: algorithms.Call{Limit: one, Cost: 1}, Join: 2}, {Key: []byte{0}, Call: algorithms.Call{Limit: one, Cost: 1}, Shadow: true, Series: SeriesMin}}
+	c.Step(1, pair, []uint32{0, 1})
+	got := c.Counts()
+	for n, want := range map[int]Counts{int(algorithms.FixedWindow): {2, 1, 0}, SeriesMin: {0, 0, 1}, SeriesMin + 4: {1, 1, 0}} {
+		if got[n] != want {
+			t.Errorf("series %d: %v, want %v", n, got[n], want)
+		}
+	}
+	if s := c.Stats(); s.Allowed != 3 || s.Denied != 2 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -21,6 +21,7 @@ type Core struct {
 	seed   maphash.Seed
 	stored algorithms.Stored // of the key that is being decided
 	stats  Stats
+	counts []Counts // by series
 	bounds Bounds
 	ledger ledger
 	ids    ids
@@ -200,7 +201,7 @@ func (c *Core) refuse(op *Op) {
 		op.Full = true
 		return
 	}
-	c.stats.Denied++
+	c.denied(op)
 }
 
 // spend decides on what has been loaded and, if the call passes, stores. There is
@@ -209,10 +210,10 @@ func (c *Core) spend(i slot, op *Op) {
 	logBytes := c.loadedBytes()
 	algorithms.Allow(&op.Call, &c.stored, &op.Decision)
 	if !op.Decision.Allowed {
-		c.stats.Denied++
+		c.denied(op)
 		return
 	}
-	c.stats.Allowed++
+	c.allowed(op)
 	c.store(i, op, logBytes)
 }
 
@@ -417,7 +418,7 @@ func (c *Core) Slots() int { return max(int(c.slab.next), 1) - 1 }
 func (c *Core) Clear() {
 	was := *c
 	*c = *NewCore(was.wheel.now << tickBits)
-	c.stats, c.bounds, c.ledger = was.stats, was.bounds, was.ledger
+	c.stats, c.counts, c.bounds, c.ledger = was.stats, was.counts, was.bounds, was.ledger
 	c.ids, c.reserved, c.notes = was.ids, was.reserved, was.notes
 	c.cleared()
 	c.endLives()

@@ -86,7 +86,7 @@ func (b *Batch) Add(tagHash uint64) *Op {
 	n := Route(tagHash, len(b.parts))
 	b.parts[n] = append(b.parts[n], uint32(i))
 	op := &b.Ops[i]
-	op.View, op.ID, op.Join, op.Group, op.shard = nil, "", 0, 0, uint16(n)
+	op.View, op.ID, op.Join, op.Group, op.shard, op.Series = nil, "", 0, 0, uint16(n), 0
 	op.Shadow, op.Free, op.Unsaved, op.Full, op.WrongType, op.TooDeep, op.Held = false, false, false, false, false, false, false
 	return op
 }

@@ -34,6 +34,9 @@ func (set *Set) Close() {
 	set.group.Wait()
 }
 
+// Waiting is how many parts wait in the inbox of shard n.
+func (set *Set) Waiting(n int) int { return len(set.shards[n].inbox) }
+
 // Len is the number of shards.
 func (set *Set) Len() int { return len(set.shards) }
 

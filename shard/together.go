@@ -25,9 +25,11 @@ func together(now uint64, ops []Op, of func(*Op) *Core) {
 	for i := range ops {
 		op, c := &ops[i], of(&ops[i])
 		switch {
+		case op.Shadow && !op.Decision.Allowed && !op.Refused():
+			c.count(op).Shadowed++
 		case !all:
-			if !op.Decision.Allowed && !op.Shadow {
-				c.stats.Denied++
+			if !op.Decision.Allowed {
+				c.denied(op)
 			}
 		case op.Decision.Allowed && !op.Refused() && !op.Held && !op.Free:
 			slot := c.find(op)
@@ -79,7 +81,7 @@ func (c *Core) debit(now uint64, op *Op) {
 		op.TooDeep = true
 		return
 	}
-	c.stats.Allowed++
+	c.allowed(op)
 	c.store(i, op, logBytes)
 	c.peekAfter(now, op)
 }

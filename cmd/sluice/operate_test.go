@@ -5,6 +5,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,6 +136,40 @@ func TestReload(t *testing.T) {
 	p.terminate()
 }
 
+// Plans and rules of the file hold from the start; a reload swaps all of them or none,
+// and leaves alone what commands have set.
+func TestReloadPlans(t *testing.T) {
+	const plan = "plans: {%s: {limits: {rpm: {algorithm: fixed_window, limit: %d, window: 1h}}}}\n"
+	path := inFile(t, "sluice.yaml", fmt.Sprintf(plan, "pro", 10))
+	p := start(t, "--config", path, "--dir", t.TempDir(), "--test-clock")
+	c := p.dial()
+	c.want("RL.ALLOW k @pro", "[1 10 9 0 3600000 0 rpm]")
+	c.want("RL.PLAN SET mine {limits:{rpm:{algorithm:fixed_window,limit:5,window:1h}}}", "+OK")
+	rewrite(t, path, fmt.Sprintf(plan, "pro", 4))
+	if _, err, status := run(t, "reload", "--server", p.address); status != 0 {
+		t.Fatalf("exit %d, %s", status, err)
+	}
+	c.want("RL.ALLOW k @pro", "[1 4 2 0 3600000 0 rpm]")
+	if len(p.logs(`msg="plan changed" plan=pro`)) != 1 {
+		t.Errorf("the log says\n%s", strings.Join(p.logs(""), "\n"))
+	}
+	// Right by itself, and wrong beside what a command has set.
+	rewrite(t, path, "server: {log_level: debug}\nplans: {pro: {limits: {rpm: {algorithm: budget, limit: 5, window: 1h}}}}\n")
+	_, err, status := run(t, "reload", "--server", p.address)
+	if status != 3 || !strings.Contains(err, "counts money in plan 'pro'") {
+		t.Errorf("exit %d, %s", status, err)
+	}
+	c.want("CONFIG GET log-level", "[log-level info]")
+	c.want("RL.ALLOW k @pro", "[1 4 1 0 3600000 0 rpm]")
+	rewrite(t, path, fmt.Sprintf(plan, "free", 1))
+	if _, err, status := run(t, "reload", "--server", p.address); status != 0 {
+		t.Fatalf("exit %d, %s", status, err)
+	}
+	c.want("RL.ALLOW k @pro", "-NOPLAN no such plan 'pro'")
+	c.want("RL.PLAN LIST", "[free mine]")
+	p.terminate()
+}
+
 // healthcheck: 0 for a server that is ready, 1 for none.
 func TestHealthcheck(t *testing.T) {
 	p := start(t, "--dir", "")
@@ -180,4 +217,65 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 			t.Errorf("sluice %s --help: exit %d\n%s", words, status, out)
 		}
 	}
+}
+
+// get asks the admin listener of a process.
+func (p *process) get(path string) (status int, body string) {
+	p.t.Helper()
+	lines := p.logs("msg=\"admin listener\"")
+	if len(lines) == 0 {
+		p.t.Fatal("it has no admin listener")
+	}
+	_, address, _ := strings.Cut(lines[0], "admin=")
+	reply, err := http.Get("http://" + address + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return reply.StatusCode, string(text)
+}
+
+// The admin listener answers probes and metrics. SIGTERM turns the one probe, and
+// nothing else until the drain is over.
+func TestAdmin(t *testing.T) {
+	p := start(t, "--dir", t.TempDir(), "--admin", "127.0.0.1:0", "--drain", "300ms")
+	c := p.dial()
+	c.ask("RL.ALLOW k token_bucket 10 1h")
+	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
+		if status, body := p.get(path); status != 200 {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	p.until("the canary has come back", func() bool {
+		_, body := p.get("/metrics")
+		return strings.Contains(body, "sluice_canary_checks_total{result=\"right\"} 2")
+	})
+	_, body := p.get("/metrics")
+	for _, want := range []string{
+		"sluice_limiting_works 1", "sluice_canary_checks_total{result=\"wrong\"} 0", "sluice_journal_works 1", "sluice_loading 0",
+		"sluice_decisions_total{algorithm=\"token_bucket\",limit=\"\",outcome=\"allowed\",plan=\"\",reason=\"rate\",rule=\"\"} 1",
+		"process_open_fds ", "go_goroutines ",
+	} {
+		if !strings.Contains(body, "\n"+want) {
+			t.Errorf("the metrics do not say %s", want)
+		}
+	}
+	c.want("DBSIZE", "1")
+	p.command.Process.Signal(syscall.SIGTERM)
+	p.until("it is not ready", func() bool { status, _ := p.get("/readyz"); return status == 503 })
+	c.want("PING", "+PONG")
+	if status := p.wait(); status != 0 {
+		t.Errorf("exit %d", status)
+	}
+	// A clock that stands still does not limit.
+	p = start(t, "--dir", "", "--admin", "127.0.0.1:0", "--test-clock")
+	p.until("the canary complains", func() bool {
+		_, body := p.get("/metrics")
+		return strings.Contains(body, "\nsluice_limiting_works 0")
+	})
+	p.terminate()
 }

@@ -5,24 +5,39 @@ package main
 // nothing changes. What differs is logged.
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"sluice/plans"
 )
 
 // reload reads everything again. Its error says what is wrong, and is logged.
 func (f *service) reload() error {
-	n, err := f.flags.load()
+	err := f.reread()
+	f.live.Reloaded(err)
 	if err != nil {
 		f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
+	}
+	return err
+}
+
+func (f *service) reread() error {
+	n, err := f.flags.load()
+	if err != nil {
+		return err
+	}
+	before := f.server.Book().File()
+	if err := f.takeFile(n.file); err != nil {
 		return err
 	}
 	list, err := f.live.Reload(n.Config)
 	if err != nil {
-		f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
-		return err
+		return errors.Join(err, f.takeFile(before))
 	}
 	for _, d := range list {
 		if d.Live {
@@ -32,6 +47,25 @@ func (f *service) reload() error {
 		}
 	}
 	f.log.Info("configuration read again", "file", n.Config.File, "differences", len(list))
+	return nil
+}
+
+// takeFile has the server use a file's plans and rules, and logs what that changes.
+func (f *service) takeFile(file *plans.File) error {
+	changes, err := f.server.SetFile(file)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		what := "plan"
+		if c.Rule {
+			what = "rule"
+		}
+		f.log.Info(what+" "+c.What, what, c.Name)
+	}
+	if len(changes) > 0 {
+		f.log.Info("plans and rules hold", "version", fmt.Sprintf("%016x", f.server.Book().Version()), "plans", len(f.server.Book().PlanNames()), "rules", len(f.server.Book().RuleNames()))
+	}
 	return nil
 }
 

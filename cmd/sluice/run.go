@@ -45,9 +45,10 @@ type service struct {
 	flags   settingFlags
 	environ []string
 
-	live  *settings.Live
-	level slog.LevelVar
-	log   *slog.Logger
+	live   *settings.Live
+	server *server.Server
+	level  slog.LevelVar
+	log    *slog.Logger
 }
 
 func (f *service) clock() (*timekeeper, error) {
@@ -110,9 +111,6 @@ func (f *service) begin() *slog.Logger {
 	for _, stray := range settings.Stray(f.environ) {
 		f.log.Warn("a variable of the environment is no setting", "variable", stray[0], "meant", stray[1])
 	}
-	if f.file != nil && len(f.file.Plans)+len(f.file.Rules) > 0 {
-		f.log.Warn("this version reads the file's settings only: its plans and rules were checked and are not used")
-	}
 	return f.log
 }
 
@@ -129,7 +127,7 @@ func (f *service) run() error {
 	if err != nil {
 		return faultError{err}
 	}
-	listener, err := listen(f.Listen)
+	listener, admin, err := f.listen()
 	if err != nil {
 		return faultError{errors.Join(err, closeUnused(kept))}
 	}
@@ -141,7 +139,7 @@ func (f *service) run() error {
 	end := make(chan struct{}, 1)
 	options := server.Options{
 		Version: version, Shards: set, Clock: t, TestClock: t.test,
-		Random: randomSource(), Logger: log, Settings: f.live, Reload: f.reload, Users: f.users,
+		Random: randomSource(), Logger: log, Settings: f.live, Reload: f.reload, Elapsed: t.elapsed, Users: f.users,
 		Shutdown: func() {
 			select {
 			case end <- struct{}{}:
@@ -152,7 +150,33 @@ func (f *service) run() error {
 	if kept != nil {
 		options.Keeper, options.Loading = kept, &server.Loading{Since: t.Now()}
 	}
-	return f.serve(server.New(options), listener, t, kept, set, end, log)
+	s := server.New(options)
+	f.server = s
+	if err := f.takeFile(f.file); err != nil {
+		s.Close()
+		return configError{errors.Join(err, closeUnused(kept))}
+	}
+	if admin != nil {
+		log.Info("admin listener", "admin", admin.Addr().String())
+		go func() {
+			if err := s.ServeAdmin(admin); !errors.Is(err, server.ErrClosed) {
+				log.Error("the admin listener has failed; all else goes on", "error", err)
+			}
+		}()
+	}
+	return f.serve(s, listener, t, kept, set, end, log)
+}
+
+// listen opens the ports; admin is nil where there is to be none.
+func (f *service) listen() (l, admin net.Listener, err error) {
+	if l, err = listen(f.Listen, "--listen"); err != nil || f.Admin == "" {
+		return l, nil, err
+	}
+	if admin, err = listen(f.Admin, "--admin"); err != nil {
+		l.Close()
+		return nil, nil, err
+	}
+	return l, admin, nil
 }
 
 // randomSource is a source that nobody can guess; nothing depends on its seed.
@@ -193,6 +217,11 @@ func (f *service) serve(s *server.Server, l net.Listener, t *timekeeper, kept *k
 		log.Error("ended by a second signal before everything was written")
 		os.Exit(exitFault)
 	}()
+	s.Drain()
+	if f.Drain > 0 && why == signalled {
+		log.Info("not ready any more; ending after the drain", "drain", f.Drain)
+		time.Sleep(f.Drain)
+	}
 	s.Close()
 	if kept != nil {
 		err = errors.Join(err, kept.Close(snapshot))
@@ -295,14 +324,14 @@ func loadError(err error) error {
 	return err
 }
 
-// listen opens the port, and says what to do where it cannot.
-func listen(address string) (net.Listener, error) {
+// listen opens a port, and says what to do where it cannot.
+func listen(address, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use; stop the program that listens there, or choose another address with --listen", address)
+		return nil, fmt.Errorf("%s is in use; stop the program that listens there, or choose another address with %s", address, flag)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with %s", address, err, flag)
 	}
 	return l, nil
 }

@@ -22,6 +22,12 @@ func TestWrongFlags(t *testing.T) {
 		want string
 	}{
 		{"serve --listen 6380", `--listen must be HOST:PORT such as 127.0.0.1:6380, got "6380"`},
+		{"serve --admin 6381", `--admin must be HOST:PORT such as 127.0.0.1:6380, got "6381"`},
+		{"serve --admin 0.0.0.0:6381", "--admin listens beyond this machine (0.0.0.0:6381), so it needs a token: set admin-token-file, or listen on 127.0.0.1"},
+		{"serve --admin-token-file /nowhere", "--admin-token-file must be a file that can be read: open /nowhere: no such file or directory"},
+		{"serve --admin-token-file /dev/null", "--admin-token-file must be a file with the token on its first line, and /dev/null has none there"},
+		{"serve --pprof=perhaps", `--pprof must be true or false, got "perhaps"`},
+		{"serve --drain soon", `--drain must be 0 or a duration such as 5m or 30s, got "soon"`},
 		{"serve --shards 0", "--shards must be from 1 to 256, got 0"},
 		{"serve --shards 257", "--shards must be from 1 to 256, got 257"},
 		{"serve --shards many", `--shards must be a whole number from 1 to 256, got "many"`},

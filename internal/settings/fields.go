@@ -7,6 +7,8 @@ package settings
 import (
 	"fmt"
 	"net"
+	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +35,64 @@ func address(at func(*Config) *string) field {
 			return fmt.Errorf("must be HOST:PORT such as 127.0.0.1:6380, got %q", text)
 		}
 		*at(c) = text
+		return nil
+	}
+}
+
+// optional takes an address, or nothing.
+func optional(at func(*Config) *string) field {
+	full := address(at)
+	return func(c *Config, text string) error {
+		if text == "" {
+			*at(c) = ""
+			return nil
+		}
+		return full(c, text)
+	}
+}
+
+// loopback says whether an address can be reached from this machine only.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// SecretBytesMin is the shortest token that is taken.
+const SecretBytesMin = 16
+
+// secret takes a token that cannot be guessed. Its errors do not show it.
+func secret(at func(*Config) *string) field {
+	return func(c *Config, text string) error {
+		if text != "" && len(text) < SecretBytesMin {
+			return fmt.Errorf("must have at least %d bytes, such as `openssl rand -hex 32` makes, got %d", SecretBytesMin, len(text))
+		}
+		*at(c) = text
+		return nil
+	}
+}
+
+// secretFile takes a file that holds a token.
+func secretFile(at func(*Config) *string) field {
+	take := secret(at)
+	return func(c *Config, text string) error {
+		if text == "" {
+			return take(c, "")
+		}
+		content, err := os.ReadFile(text)
+		if err != nil {
+			return fmt.Errorf("must be a file that can be read: %w", err)
+		}
+		line, _, _ := strings.Cut(string(content), "\n")
+		if line = strings.TrimSpace(line); line == "" {
+			return fmt.Errorf("must be a file with the token on its first line, and %s has none there", text)
+		}
+		if err := take(c, line); err != nil {
+			return fmt.Errorf("is %s, whose first line %w", text, err)
+		}
 		return nil
 	}
 }

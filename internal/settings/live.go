@@ -20,6 +20,32 @@ type Live struct {
 
 	mu       sync.Mutex // one change at a time
 	watchers []func(*Config)
+	reloads  Reloads
+}
+
+// Reloads is what came of reading the configuration again.
+type Reloads struct {
+	Right, Wrong uint64 // how often it worked, and did not
+	Error        error  // of the last time; nil: it worked, or there was none
+}
+
+// Reloads tells what came of it so far.
+func (l *Live) Reloads() Reloads {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reloads
+}
+
+// Reloaded says that the configuration was read again, or why it was not.
+func (l *Live) Reloaded(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reloads.Error = err
+	if err != nil {
+		l.reloads.Wrong++
+	} else {
+		l.reloads.Right++
+	}
 }
 
 // NewLive begins with a Config; nil is the defaults.

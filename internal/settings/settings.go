@@ -26,12 +26,17 @@ type Config struct {
 
 	Listen    string
 	Shards    int
+	Drain     time.Duration
 	TestClock bool
 
 	RequirePass     string
 	RequirePassFile string
 	ACLFile         string
 	ProtectedMode   bool
+
+	Admin      string // address; "": none
+	AdminToken string // "": none
+	Pprof      bool
 
 	LogLevel slog.Level
 
@@ -112,7 +117,7 @@ type Row struct {
 }
 
 // Groups are those of the rows, in the order in which people read them.
-var Groups = []string{"Server", "Access", "State on disk", "Memory and bounds", "Log", "Clock"}
+var Groups = []string{"Server", "Access", "Admin listener", "State on disk", "Memory and bounds", "Log", "Clock"}
 
 // Env is the variable of the environment: SLUICE_MAX_MEMORY.
 func (r *Row) Env() string {

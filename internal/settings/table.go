@@ -32,6 +32,22 @@ var Rows = []Row{
 	{Name: "shards", Group: "Server", Arg: "number", Default: strconv.Itoa(runtime.GOMAXPROCS(0)), Said: "the number of processors",
 		Summary: "number of shards, each of which owns a part of the keys",
 		field:   number(func(c *Config) *int { return &c.Shards }, 1, ShardsMax)},
+	{Name: "drain", Group: "Server", Arg: "time", Default: "0",
+		Summary: "time between /readyz answering 503 and the end, for load balancers to notice",
+		field:   duration(func(c *Config) *time.Duration { return &c.Drain })},
+
+	{Name: "admin", Group: "Admin listener", Arg: "address", Example: "127.0.0.1:6381",
+		Summary: "address for probes, metrics and the control plane over HTTP, HOST:PORT; none where it is empty",
+		field:   optional(func(c *Config) *string { return &c.Admin })},
+	{Name: "admin-token", Group: "Admin listener", Arg: "token", Secret: true,
+		Summary: "what callers of the control plane and of profiles must know; there are neither where it is empty",
+		field:   secret(func(c *Config) *string { return &c.AdminToken })},
+	{Name: "admin-token-file", Group: "Admin listener", Arg: "file", Example: "/etc/sluice/admin-token",
+		Summary: "file that holds the admin-token, on its first line",
+		field:   secretFile(func(c *Config) *string { return &c.AdminToken })},
+	{Name: "pprof", Group: "Admin listener", Default: "false",
+		Summary: "profiles under /debug/pprof/, for those who know the token",
+		field:   toggle(func(c *Config) *bool { return &c.Pprof })},
 
 	{Name: "requirepass", Group: "Access", Arg: "password", Live: true, Secret: true,
 		Summary: "password of the user default; none where it is empty",
@@ -110,5 +126,17 @@ var contradictions = []struct {
 			return ""
 		}
 		return "must be 0, or at least the number of shards (" + strconv.Itoa(c.Shards) + "), got " + strconv.Itoa(c.MaxKeys)
+	}},
+	{[]string{"admin-token", "admin-token-file"}, func(c *Config) string {
+		if c.Text("admin-token") == "" || c.Text("admin-token-file") == "" {
+			return ""
+		}
+		return "and admin-token-file are both given: one of them is enough"
+	}},
+	{[]string{"admin", "admin-token-file"}, func(c *Config) string {
+		if c.Admin == "" || c.AdminToken != "" || loopback(c.Admin) {
+			return ""
+		}
+		return "listens beyond this machine (" + c.Admin + "), so it needs a token: set admin-token-file, or listen on 127.0.0.1"
 	}},
 }
