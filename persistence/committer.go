@@ -13,6 +13,7 @@ package persistence
 
 import (
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -187,6 +188,11 @@ func (c *Committer) run() {
 		select {
 		case s := <-c.submissions:
 			c.queue.add(s)
+			if c.queue.mode == Always {
+				// Whoever the last group has answered is about to ask again: with them the next
+				// group is larger, and the sync that it shares is worth more.
+				runtime.Gosched()
+			}
 			c.gather()
 			c.queue.flush(c.clock())
 		case err := <-c.synced:

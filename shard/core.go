@@ -29,6 +29,8 @@ type Core struct {
 
 	reserved map[string]*reserved // by the name of the state
 
+	touched uint32 // keeps loads that are done for the caches' sake
+
 	unverified int // operations since verify last walked over everything
 }
 
@@ -70,15 +72,18 @@ const phasedOpsMin = 4
 //
 // A large part is worked through in phases: first the index is probed for all,
 // then all entries are touched, then all keys, and only then is decided. The
-// loads of a phase do not depend on each other, so their cache misses overlap.
-// What the phases find is a hint: an operation before may have freed the entry,
-// so a hint is believed only after the key has been compared.
+// loads of a phase do not depend on each other, so their cache misses overlap, the
+// more of them the fewer instructions there are between two; so what is waited for
+// is touched by itself first. What the phases find is a hint: an operation before
+// may have freed the entry, so a hint is believed only after the key has been
+// compared.
 func (c *Core) Step(now uint64, ops []Op, part []uint32) {
-	for _, i := range part {
-		c.prepare(&ops[i])
-	}
 	if len(part) >= phasedOpsMin {
 		c.warm(ops, part)
+	} else {
+		for _, i := range part {
+			c.prepare(&ops[i])
+		}
 	}
 	for at := 0; at < len(part); {
 		i := part[at]
@@ -129,19 +134,32 @@ func (c *Core) do(now uint64, op *Op) {
 // hash is the hash of a key under the table's seed.
 func (c *Core) hash(key []byte) uint64 { return maphash.Bytes(c.seed, key) }
 
-// warm touches the entries and the keys that the hints name.
+// warm prepares all operations and touches the entries and the keys that the hints
+// name.
 func (c *Core) warm(ops []Op, part []uint32) {
+	touched := c.touched
+	for _, i := range part {
+		op := &ops[i]
+		op.hash = c.hash(op.Key)
+	}
+	for _, i := range part {
+		touched ^= c.index.touch(ops[i].hash)
+	}
+	for _, i := range part {
+		op := &ops[i]
+		op.hint = c.index.candidate(op.hash)
+	}
 	for _, i := range part {
 		if op := &ops[i]; op.hint != 0 && c.slab.at(op.hint).hash != op.hash {
 			op.hint = 0
 		}
 	}
 	for _, i := range part {
-		op := &ops[i]
-		if op.hint != 0 && !c.keys.same(c.slab.at(op.hint).key, op.Key) {
-			op.hint = 0
+		if op := &ops[i]; op.hint != 0 {
+			touched ^= uint32(c.keys.block(c.slab.at(op.hint).key)[0])
 		}
 	}
+	c.touched = touched
 }
 
 // find returns the key's entry, or 0.

@@ -61,6 +61,9 @@ func makeCell(hash uint64, i slot) cell {
 
 func (c cell) slot() slot { return slot(c & slotMask) }
 
+// touch loads the first cell that candidate will look at.
+func (x *index) touch(hash uint64) uint32 { return uint32(x.segment(hash).cells[home(hash)]) }
+
 // candidate returns the first entry whose cell carries the hash's tag, 0 if
 // there is none. It touches no entry, so it may be another key's.
 func (x *index) candidate(hash uint64) slot {
