@@ -245,3 +245,14 @@ func (b *Book) File() *File { return b.file }
 
 // Set is what commands have set, for those who write it down.
 func (b *Book) Set() Set { return b.set }
+
+// LimitNames lists the names that limits have in any plan.
+func (b *Book) LimitNames() []string {
+	names := make(map[string]bool)
+	for _, p := range b.plans {
+		for i := range p.Limits {
+			names[p.Limits[i].Name] = true
+		}
+	}
+	return sortedNames(names)
+}

@@ -6,6 +6,7 @@ package server
 //	GET /readyz    it decides calls: 200; while it loads or ends: 503 (/healthz too)
 //	GET /metrics   for Prometheus
 //	/debug/pprof/  profiles, where --pprof says so
+//	all others     the control plane (control.go)
 //
 // Probes are open to everybody, for they tell nothing. Metrics are open to callers
 // from this machine. Whatever else there is wants the token, and without a token there
@@ -87,9 +88,7 @@ func (s *Server) admin() http.Handler {
 			mux.Handle("/debug/pprof/"+path, s.withToken(f))
 		}
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		problem(w, http.StatusNotFound, "not-found", "", "there is nothing at "+r.URL.Path)
-	})
+	mux.Handle("/", s.withToken(s.control()))
 	return mux
 }
 

@@ -27,7 +27,7 @@
 //	info.go         the table of statistics, which INFO prints
 //	metrics.go      the metrics; metrics_table.go: their rows; measure.go: counting
 //	canary.go       whether limiting works, found out by being limited
-//	admin.go        probes, metrics and profiles over HTTP
+//	admin.go        probes, metrics and profiles over HTTP; control.go: the control plane
 //	settings.go     CONFIG, which tells and changes the settings (internal/settings)
 //	clock.go        TIME and the test clock
 //	keep.go         what is saved, and what is answered while it is loaded
