@@ -46,15 +46,17 @@ func ParseCalendar(word []byte) (Align, bool) {
 	return 0, false
 }
 
-// calendarEnd is the end of the window of l that covers t.
-func calendarEnd(l *Limit, t uint64) uint64 {
+// calendarWindow is the first date of the window of l that covers t, and the end of
+// that window.
+func calendarWindow(l *Limit, t uint64) (first date, end uint64) {
 	now := time.Unix(int64(t/second), int64(t%second)).In(l.Zone.location())
-	d := firstOf(l, now.Year(), now.Month(), now.Day())
+	first = firstOf(l, now.Year(), now.Month(), now.Day())
 	for {
-		d = d.next(l)
-		if end := begin(d, l.Zone.location()); end > t {
-			return end
+		next := first.next(l)
+		if end = begin(next, l.Zone.location()); end > t {
+			return first, end
 		}
+		first = next
 	}
 }
 

@@ -46,6 +46,7 @@ func chargeLog(s State, l *Limit, cost uint64, log *Log) State {
 }
 
 func backLog(s State, _ *Limit, mark, units uint64, log *Log) State {
+	log.drop(s.At)
 	if mark == Newest {
 		log.cut(units)
 	} else {

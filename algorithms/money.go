@@ -67,3 +67,40 @@ func AppendDecimal(dst []byte, m uint64) []byte {
 
 // FormatDecimal is AppendDecimal as a string.
 func FormatDecimal(m uint64) string { return string(AppendDecimal(nil, m)) }
+
+// Amount is a number of units that was read before it is known what is counted:
+// whole units, or millionths.
+type Amount struct {
+	Whole    uint64 // at most UnitsMax
+	Fraction uint64 // millionths, below Millionths
+	Decimal  bool   // it was written with a point
+}
+
+// ParseAmount reads digits, optionally a point and one to six digits.
+func ParseAmount(name string, text []byte) (a Amount, err error) {
+	whole, fraction, ok := cutDecimal(text)
+	n, valid := digits(whole)
+	if !ok || !valid {
+		return a, fmt.Errorf("%s must be a whole number, or for a budget a decimal with at most six decimals, got '%s'", name, Show(text))
+	}
+	if n > UnitsMax {
+		return a, fmt.Errorf("%s out of range: it must be at most %d, got '%s'", name, uint64(UnitsMax), Show(text))
+	}
+	a = Amount{Whole: n, Decimal: fraction != nil}
+	scale := uint64(Millionths)
+	for _, c := range fraction {
+		a.Fraction, scale = a.Fraction*10+uint64(c-'0'), scale/10
+	}
+	a.Fraction *= scale
+	return a, nil
+}
+
+// Of is the amount in the units of a kind: millionths of money, else whole ones. What
+// cannot be counted so is not ok: a decimal of whole units, money over UnitsMax.
+func (a Amount) Of(k Kind) (units uint64, ok bool) {
+	if k != Money {
+		return a.Whole, !a.Decimal
+	}
+	m := mul(a.Whole, Millionths).add(wide{0, a.Fraction})
+	return m.lo, m.hi == 0 && m.lo <= UnitsMax
+}

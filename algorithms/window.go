@@ -44,17 +44,24 @@ func untilWindow(s State, _ *Limit, _ uint64, _ *Log) int64 { return Millis(s.A 
 // A window that began with its first call goes on when only the limit changed.
 func adoptWindow(s State, was, l *Limit, used, keyHash uint64) State {
 	end := windowEnd(l, s.At, keyHash)
-	if used > 0 && l.Align == AlignFirst && was.Algorithm == l.Algorithm && was.Align == AlignFirst && was.Window == l.Window {
+	if used > 0 && continues(was, l) {
 		end = s.A
 	}
 	return State{At: s.At, A: end, B: used}
+}
+
+// continues says whether a window that began with its first call under one limit
+// goes on under another.
+func continues(was, l *Limit) bool {
+	return l.Align == AlignFirst && was.Align == AlignFirst && was.Algorithm == l.Algorithm && was.Window == l.Window
 }
 
 // windowEnd is the end of the window of l that covers t.
 func windowEnd(l *Limit, t, keyHash uint64) uint64 {
 	switch l.Align {
 	case AlignDay, AlignWeek, AlignMonth, AlignYear:
-		return calendarEnd(l, t)
+		_, end := calendarWindow(l, t)
+		return end
 	case AlignFirst:
 		return t + l.Window
 	case AlignJitter:

@@ -85,7 +85,7 @@ func (r restraint) tame(ops []shard.Op) error {
 		switch op := &ops[i]; op.Kind {
 		case shard.Allow:
 			op.Kind = shard.Try
-		case shard.Reset, shard.Debit, shard.Refund, shard.Release, shard.Renew:
+		case shard.Reset, shard.Debit, shard.Refund, shard.Release, shard.Renew, shard.Lease, shard.Return, shard.Report:
 			return errUnsaved(r.refusing)
 		}
 	}

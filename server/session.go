@@ -72,7 +72,8 @@ type work struct {
 	pending []pending
 	// limits holds the limits of the batch's operations. It may move as it
 	// grows: operations point into the array that was current for them.
-	limits []algorithms.Limit
+	limits   []algorithms.Limit
+	leasings []shard.Leasing // the same for what is said about leases
 	// names holds the names of states that operations of the batch are on. It may
 	// move, as limits.
 	names []byte
@@ -300,7 +301,7 @@ func (s *session) flush() bool {
 // forget gives up what the operations of a batch that has been cleared pointed to.
 func (w *work) forget() {
 	clear(w.asked)
-	w.limits, w.asked, w.told = w.limits[:0], w.asked[:0], 0
+	w.limits, w.leasings, w.asked, w.told = w.limits[:0], w.leasings[:0], w.asked[:0], 0
 	if w.names = w.names[:0]; cap(w.names) > OutBytesMax {
 		w.names = nil
 	}

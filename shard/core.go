@@ -28,6 +28,8 @@ type Core struct {
 	notes  notes
 
 	reserved map[string]*reserved // by the name of the state
+	leases   leases
+	asking   Op // about a state that is not an operation's own
 
 	touched uint32 // keeps loads that are done for the caches' sake
 
@@ -55,11 +57,11 @@ func NewCore(now uint64) *Core {
 // yet among them.
 func (c *Core) Len() int { return c.index.count }
 
-// Bytes is the memory of the table: entries, index, keys, wheel, logs, limits,
-// notes and what the journal is owed.
+// Bytes is the memory of the table: entries, index, keys, wheel, logs, limits, leases
+// and usage, notes and what the journal is owed.
 func (c *Core) Bytes() int {
 	return c.slab.bytes() + c.index.bytes() + c.keys.bytes() + c.wheel.bytes() +
-		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes() + c.notes.bytes
+		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes() + c.leases.bytes + c.notes.bytes
 }
 
 // Stats returns the counts so far.
@@ -128,6 +130,12 @@ func (c *Core) do(now uint64, op *Op) {
 		c.permit(now, op)
 	case Renew:
 		c.permit(now, op)
+	case Return:
+		c.giveLease(now, op)
+	case Report:
+		c.report(now, op)
+	case Tell:
+		c.tell(now, op)
 	}
 }
 
@@ -375,10 +383,11 @@ func (c *Core) view(now uint64, e *entry) View {
 // making a new one. To every question it is fresh all the same.
 const SweepGraceNanos = 1 << 29
 
-// Tick frees keys that have been fresh for SweepGraceNanos, looking at no more
-// than budget entries, and says whether some were left.
+// Tick frees keys that have been fresh for SweepGraceNanos and leases that have
+// ended, looking at no more than budget entries, and says whether some were left.
 func (c *Core) Tick(now uint64, budget int) (more bool) {
-	return c.wheel.advance(now-min(now, SweepGraceNanos), budget, c.expire)
+	leasesMore := c.sweepLeases(now, budget)
+	return c.wheel.advance(now-min(now, SweepGraceNanos), budget, c.expire) || leasesMore
 }
 
 func (c *Core) expire(i slot, e *entry) {
@@ -394,6 +403,7 @@ func (c *Core) Settle(now uint64) {
 	for c.wheel.advance(now, 1<<30, c.expire) {
 	}
 	c.wheel.settle(now, c.expire)
+	c.sweepLeases(now, len(c.leases.queue))
 }
 
 // Rewind moves the wheel back to an instant before its own. Only a clock that
@@ -409,7 +419,7 @@ func (c *Core) Rewind(now uint64) {
 }
 
 // Due is the latest instant at which Tick has something to do next.
-func (c *Core) Due() uint64 { return min(c.wheel.due(), 1<<63) + SweepGraceNanos }
+func (c *Core) Due() uint64 { return min(min(c.wheel.due(), 1<<63)+SweepGraceNanos, c.leasesDue()) }
 
 // Scan calls f for the keys in slots from cursor on, at most n slots, and
 // returns the cursor to go on with, 0 at the end. A key that lives from the
@@ -438,6 +448,11 @@ func (c *Core) Clear() {
 	*c = *NewCore(was.wheel.now << tickBits)
 	c.stats, c.counts, c.bounds, c.ledger = was.stats, was.counts, was.bounds, was.ledger
 	c.ids, c.reserved, c.notes = was.ids, was.reserved, was.notes
+	for _, a := range was.leases.queue {
+		for i := range a.out {
+			c.unreserveAll(a, &a.out[i])
+		}
+	}
 	c.cleared()
 	c.endLives()
 	// The copies point into the core that was thrown away.

@@ -154,7 +154,7 @@ func (h *Held) DueID(n int) *ID { return h.core(n).ids.due(h.Now) }
 func (h *Held) PutID(n, key int, id *ID) {
 	c := h.core(n)
 	for i := range id.Charged {
-		h.core(key).reserve(&id.Charged[i])
+		id.Charged[i].Life = h.core(key).reserve(id.Charged[i].Key)
 	}
 	c.ids.put(id)
 	if c.ledger.on {
@@ -169,7 +169,7 @@ func (h *Held) PutID(n, key int, id *ID) {
 func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) uint64) *ID {
 	for i := range id.Charged {
 		h.core(key).settle(h.Now, &id.Charged[i], units(i), id.Name)
-		h.core(key).unreserve(&id.Charged[i])
+		h.core(key).unreserve(id.Charged[i].Key)
 	}
 	settled := *id
 	settled.Outcome, settled.Deadline, settled.Charged = outcome, h.Now+SettledNanos, nil
@@ -189,7 +189,7 @@ func (c *Core) settle(now uint64, charged *Charged, units uint64, permit string)
 	switch {
 	case charged.Limit.Algorithm == algorithms.Concurrency:
 		c.release(now, i, permit)
-	case units < charged.Units && c.stored.Limit != nil && c.lives(charged):
+	case units < charged.Units && c.stored.Limit != nil && c.lives(charged.Key, charged.Life):
 		c.giveBack(now, i, charged.Mark, charged.Units-units)
 	case units > charged.Units:
 		op.Call.Cost = units - charged.Units

@@ -43,6 +43,8 @@ type ledger struct {
 	ids     []*ID    // changed since they were last taken
 	notes   []string // the same
 
+	accounts []*account // the same
+
 	head limitHead // of the record that was restored last
 }
 
@@ -80,7 +82,8 @@ func (c *Core) forget(e *entry) {
 
 // Owes says whether there is anything to take.
 func (c *Core) Owes() bool {
-	return len(c.ledger.dirty)+len(c.ledger.taking)+len(c.ledger.records)+len(c.ledger.ids)+len(c.ledger.notes) > 0
+	g := &c.ledger
+	return len(g.dirty)+len(g.taking)+len(g.records)+len(g.accounts)+len(g.ids)+len(g.notes) > 0
 }
 
 // TakeRecords appends the records of what has changed to dst, about
@@ -89,6 +92,9 @@ func (c *Core) Owes() bool {
 func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
 	g := &c.ledger
 	if dst, more = g.takeDeletions(dst); more {
+		return dst, true
+	}
+	if dst, more = c.takeAccounts(now, dst); more {
 		return dst, true
 	}
 	if len(g.taking) == 0 {
@@ -178,7 +184,7 @@ func (c *Core) Export(now uint64, cursor uint32, n int, dst []byte) (records []b
 // cleared notes that all keys of this core were made fresh.
 func (c *Core) cleared() {
 	if g := &c.ledger; g.on {
-		g.dirty, g.taking, g.listed = nil, nil, nil
+		g.dirty, g.taking, g.listed, g.accounts = nil, nil, nil, nil
 		g.records, g.taken = appendClear(g.records[:0], g.n, g.of), 0
 	}
 }

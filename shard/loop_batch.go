@@ -49,9 +49,9 @@ func (b *Batch) unsave(part int) {
 	for _, i := range b.parts[part] {
 		op := &b.Ops[i]
 		switch op.Kind {
-		case Allow:
+		case Allow, Lease:
 			op.Unsaved = op.Decision.Allowed
-		case Reset, Debit, Refund, Release, Renew:
+		case Reset, Debit, Refund, Release, Renew, Return, Report:
 			op.Unsaved = true
 		}
 	}
@@ -86,7 +86,7 @@ func (b *Batch) Add(tagHash uint64) *Op {
 	n := Route(tagHash, len(b.parts))
 	b.parts[n] = append(b.parts[n], uint32(i))
 	op := &b.Ops[i]
-	op.View, op.ID, op.Join, op.Group, op.shard, op.Series = nil, "", 0, 0, uint16(n), 0
+	op.View, op.Leasing, op.ID, op.Join, op.Group, op.shard, op.Series = nil, nil, "", 0, 0, uint16(n), 0
 	op.Shadow, op.Free, op.Unsaved, op.Full, op.WrongType, op.TooDeep, op.Held = false, false, false, false, false, false, false
 	return op
 }

@@ -62,8 +62,7 @@ func (h *Held) Do(b *Batch) {
 	}
 	for i := 0; i < len(b.Ops); {
 		op := &b.Ops[i]
-		n := int(op.Join)
-		if n > 0 {
+		if n := int(op.Join); n > 0 {
 			together(h.Now, b.Ops[i:i+n], of)
 			i += n
 			continue

@@ -61,6 +61,10 @@ func (r *Restoration) Do(record persistence.Record) error {
 		}
 		r.cores[0].notes.set(string(record.Key), text)
 		return nil
+	case RecordLeases:
+		return r.core(record.Key).restoreOut(r.now, record.Key, record.Value)
+	case RecordUsage, RecordParty:
+		return r.core(record.Key).restoreUsage(r.now, record.Kind, record.Key, record.Value)
 	}
 	return fmt.Errorf("a record of the unknown kind %d", record.Kind)
 }

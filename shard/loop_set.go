@@ -3,11 +3,7 @@ package shard
 // A Set is all shards of a server, and what is done to all of them: running
 // batches, looking at every core, keeping a journal, exporting a snapshot.
 
-import (
-	"maps"
-	"slices"
-	"sync"
-)
+import "sync"
 
 // Set is all shards of a server.
 type Set struct {
@@ -185,33 +181,11 @@ func (set *Set) Export(emit func(now uint64, records []byte) error) error {
 			}
 			yield()
 		}
-		if err := set.exportIDs(n, emit); err != nil {
-			return err
+		for _, rest := range []func(int, func(uint64, []byte) error) error{set.exportIDs, set.exportLeases} {
+			if err := rest(n, emit); err != nil {
+				return err
+			}
 		}
 	}
 	return set.exportNotes(emit)
-}
-
-// exportIDs hands the records of the ids of shard n to emit, a few at a time.
-func (set *Set) exportIDs(n int, emit func(now uint64, records []byte) error) error {
-	var names []string
-	set.On(n, func(c *Core, _ uint64) { names = slices.Collect(maps.Keys(c.ids.byName)) })
-	var records, scratch []byte
-	for len(names) > 0 {
-		var at uint64
-		records = records[:0]
-		set.On(n, func(c *Core, now uint64) {
-			at = now
-			for looked := 0; len(names) > 0 && looked < SnapshotSlotsPerTick && len(records) < RecordsBytesMax; looked++ {
-				if id := c.ids.byName[names[0]]; id != nil {
-					records = appendID(records, id, &scratch)
-				}
-				names = names[1:]
-			}
-		})
-		if err := emit(at, records); err != nil {
-			return err
-		}
-	}
-	return nil
 }

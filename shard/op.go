@@ -29,6 +29,14 @@ const (
 	// Renew lets the permit ID end Call.Cost nanoseconds from now, or, where that is
 	// 0, its limit's window; Found says whether it was held.
 	Renew
+	// Lease takes what there is. Even one that stands alone is a group, see Join.
+	Lease
+	// Return gives back what a lease has not spent.
+	Return
+	// Report notes what a holder has spent; Found says whether it counts.
+	Report
+	// Tell lists what was used of a key.
+	Tell
 )
 
 // Op is an operation. The owner of the batch fills Kind, Key and, where a limit
@@ -43,9 +51,10 @@ type Op struct {
 	Key      []byte
 	Call     algorithms.Call
 	Decision algorithms.Decision
-	ID       string // of the permit, under a concurrency limit
-	Mark     uint64 // what a charge went to, for giving back
-	View     *View  // Look writes here
+	ID       string   // of the permit, under a concurrency limit
+	Mark     uint64   // what a charge went to, for giving back
+	View     *View    // Look writes here
+	Leasing  *Leasing // of Lease (the group's first), Return, Report and Tell
 	hash     uint64
 	hint     slot   // where the key was a moment ago, or 0
 	shard    uint16 // where it lives

@@ -1,10 +1,10 @@
 package shard
 
-// Lives of reserved keys. What a reservation gives back reaches only the state that
-// it charged, and a key that is reset has another. So a core keeps, for each state
-// that open reservations have charged, the number of its life: an explicit reset
-// begins the next one. Keys that become fresh by themselves need no number; their
-// states tell by the mark of the charge.
+// Lives of charged keys. What a reservation or a lease gives back reaches only the
+// state that it charged, and a key that is reset has another. So a core keeps, for
+// each state that open reservations and leases have charged, the number of its life:
+// an explicit reset begins the next one. Keys that become fresh by themselves need no
+// number; their states tell by the mark of the charge.
 
 import (
 	"encoding/binary"
@@ -15,45 +15,54 @@ import (
 // RecordLife assigns the number of the life of a state; without a value it is 0.
 const RecordLife uint8 = 4
 
-// reserved is a state that open reservations have charged.
+// reserved is a state that open reservations and leases have charged.
 type reserved struct {
-	open int // how many
+	open int // how many charges of theirs
 	life uint64
 }
 
-// reserve notes a charge of a reservation, and in the charge the life of its state.
-func (c *Core) reserve(charged *Charged) {
-	r := c.reserved[string(charged.Key)]
+// reserve notes a charge that may be given back, and returns the life of its state.
+func (c *Core) reserve(state []byte) (life uint64) {
+	r := c.reserved[string(state)]
 	if r == nil {
 		if c.reserved == nil {
 			c.reserved = make(map[string]*reserved)
 		}
 		r = new(reserved)
-		c.reserved[string(charged.Key)] = r
+		c.reserved[string(state)] = r
 	}
 	r.open++
-	charged.Life = r.life
+	return r.life
 }
 
-// unreserve notes that a charge has been settled.
-func (c *Core) unreserve(charged *Charged) {
-	r := c.reserved[string(charged.Key)]
+// reserveAgain notes a charge that was made in a life of the state, for restoring. That
+// the state was in that life at least is also known then when nothing else says so:
+// what kept the number may have ended by now.
+func (c *Core) reserveAgain(state []byte, life uint64) {
+	c.reserve(state)
+	r := c.reserved[string(state)]
+	r.life = max(r.life, life)
+}
+
+// unreserve notes that a charge cannot be given back any more.
+func (c *Core) unreserve(state []byte) {
+	r := c.reserved[string(state)]
 	if r == nil {
 		return
 	}
 	if r.open--; r.open > 0 {
 		return
 	}
-	delete(c.reserved, string(charged.Key))
+	delete(c.reserved, string(state))
 	if r.life > 0 && c.ledger.on {
-		c.ledger.records = persistence.AppendRecord(c.ledger.records, RecordLife, charged.Key, nil)
+		c.ledger.records = persistence.AppendRecord(c.ledger.records, RecordLife, state, nil)
 	}
 }
 
-// lives says whether the state that a charge went to has not been reset since.
-func (c *Core) lives(charged *Charged) bool {
-	r := c.reserved[string(charged.Key)]
-	return r == nil || r.life == charged.Life
+// lives says whether a state is still in the life in which it was charged.
+func (c *Core) lives(state []byte, life uint64) bool {
+	r := c.reserved[string(state)]
+	return r == nil || r.life == life
 }
 
 // endLife notes that a key was reset.
@@ -77,9 +86,13 @@ func (c *Core) endLives() {
 
 func (c *Core) tellLife(key string, r *reserved) {
 	if c.ledger.on {
-		var value [binary.MaxVarintLen64]byte
-		c.ledger.records = persistence.AppendRecord(c.ledger.records, RecordLife, []byte(key), binary.AppendUvarint(value[:0], r.life))
+		c.ledger.records = appendLife(c.ledger.records, key, r.life)
 	}
+}
+
+func appendLife(dst []byte, key string, life uint64) []byte {
+	var value [binary.MaxVarintLen64]byte
+	return persistence.AppendRecord(dst, RecordLife, []byte(key), binary.AppendUvarint(value[:0], life))
 }
 
 // restoreLife assigns what a RecordLife says.

@@ -5,7 +5,11 @@ package shard
 // believed that a decision could not have stored: a file that happens to match its
 // checksum must not make a table that no call could have made.
 
-import "errors"
+import (
+	"errors"
+	"math"
+	"slices"
+)
 
 // errTooMany says that a shard cannot hold what is on disk.
 var errTooMany = errors.New("more keys than one shard can hold: start with more --shards")
@@ -69,11 +73,16 @@ func RestoreClear(cores []*Core, value []byte, tagHash func(key []byte) uint64) 
 	return nil
 }
 
-// removeIf removes the keys that f says, without a word to the ledger.
+// removeIf removes the keys and accounts that f says, without a word to the ledger.
 func (c *Core) removeIf(f func(key []byte) bool) {
 	for i := slot(1); i < c.slab.next; i++ {
 		if e := c.slab.at(i); e.limit != 0 && f(c.keys.get(e.key)) {
 			c.remove(i, e)
+		}
+	}
+	for _, a := range slices.Clone(c.leases.queue) {
+		if f(a.key) {
+			c.expireLeases(math.MaxUint64, a)
 		}
 	}
 }
@@ -81,25 +90,26 @@ func (c *Core) removeIf(f func(key []byte) bool) {
 // restoreID assigns what an id stands for. One whose time came meanwhile is settled
 // as soon as anything is.
 func (r *Restoration) restoreID(home *Core, name, value []byte) error {
+	var id *ID
+	if len(value) > 0 {
+		var err error
+		if id, err = parseID(name, value); err != nil {
+			return err
+		}
+		// Before what was is let go of: a life that is charged no more is forgotten.
+		for i := range id.Charged {
+			r.core(id.Charged[i].Key).reserveAgain(id.Charged[i].Key, id.Charged[i].Life)
+		}
+	}
 	if was := home.ids.byName[string(name)]; was != nil {
 		for i := range was.Charged {
-			r.core(was.Charged[i].Key).unreserve(&was.Charged[i])
+			r.core(was.Charged[i].Key).unreserve(was.Charged[i].Key)
 		}
 		home.ids.drop(string(name))
 	}
-	if len(value) == 0 {
-		return nil
+	if id != nil {
+		home.ids.put(id)
 	}
-	id, err := parseID(name, value)
-	if err != nil {
-		return err
-	}
-	for i := range id.Charged {
-		life := id.Charged[i].Life
-		r.core(id.Charged[i].Key).reserve(&id.Charged[i])
-		id.Charged[i].Life = life
-	}
-	home.ids.put(id)
 	return nil
 }
 

@@ -10,6 +10,10 @@ import "sluice/algorithms"
 // together decides a group of operations at one instant, each on the core that of
 // names. All of them are of one kind: Allow, Try or Peek.
 func together(now uint64, ops []Op, of func(*Op) *Core) {
+	if ops[0].Kind == Lease {
+		of(&ops[0]).lease(now, ops)
+		return
+	}
 	all := true
 	for i := range ops {
 		c := of(&ops[i])
@@ -46,7 +50,7 @@ func (c *Core) try(now uint64, op *Op) {
 		return
 	}
 	algorithms.Peek(&op.Call, &c.stored, &op.Decision)
-	if op.Kind != Allow || op.Free || !op.Decision.Allowed {
+	if op.Kind != Allow && op.Kind != Lease || op.Free || !op.Decision.Allowed {
 		return
 	}
 	op.Full = i == 0 && !c.makeRoom(now, op) || op.Call.Limit.Logged() && !c.roomForRuns(now)

@@ -40,6 +40,18 @@ func (d *disk) restored(now uint64) (*Core, error) {
 					return nil, fmt.Errorf("cleared shard %d of %d: %w", n, of, err)
 				}
 				c.removeIf(func([]byte) bool { return true })
+			case RecordLife:
+				if err := c.restoreLife(r.Key, r.Value); err != nil {
+					return nil, err
+				}
+			case RecordLeases:
+				if err := c.restoreOut(now, r.Key, r.Value); err != nil {
+					return nil, err
+				}
+			case RecordUsage, RecordParty:
+				if err := c.restoreUsage(now, r.Kind, r.Key, r.Value); err != nil {
+					return nil, err
+				}
 			default:
 				return nil, fmt.Errorf("a record of kind %d", r.Kind)
 			}
