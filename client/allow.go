@@ -178,6 +178,7 @@ func (c *Client) allowServer(ctx context.Context, n *node, p *part, e *entry, co
 		return Decision{}, err
 	}
 	c.decided(e, d, cost, sent, now)
+	c.learn(e.limit)
 	return p.count(d), nil
 }
 

@@ -30,6 +30,7 @@ type Client struct {
 	table   *table
 	offset  atomic.Int64 // server's time since 1970 less now(), nanoseconds
 	usual   usualShare
+	lessons sync.Map // plan's name → *lesson
 	outbox  outbox
 	watch   clock.Stopwatch
 	waiters chan struct{} // holds one for each call of Wait that waits
@@ -175,13 +176,14 @@ func check(key string, l Limit, cost, costMin int64) error {
 // keyBytesMax is the longest key.
 const keyBytesMax = 65_536
 
-// planOptions are what a plan's calls may say.
-const planOptions = optEndpoint | optSpend | optID
-
-// command builds a command about a key and a limit.
+// command builds a command about a key and a limit. mask is the options that it takes
+// beside those of plans.
 func command(name, key string, l Limit, cost, costMin int64, mask optionKind, opts []CallOption) ([]any, error) {
 	if l.algorithm == plan {
-		mask |= planOptions & (mask | optEndpoint | optSpend)
+		mask |= optEndpoint | optSpend
+		if name == "RL.ALLOW" {
+			mask |= optID
+		}
 	}
 	_, priced := option(opts, optEndpoint)
 	if priced {

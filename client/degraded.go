@@ -172,7 +172,7 @@ func (d *local) owed(now time.Duration) int64 {
 
 // degrade decides a call without the server, under the lock of the entry's part.
 func (c *Client) degrade(p *part, e *entry, cost int64, now time.Duration) Decision {
-	l, policy := c.fallback(e.limit)
+	l, policy := c.fallback(e.limit, e.known.name)
 	d := Decision{Source: SourceDegraded, Limit: e.known.limit, LimitName: e.known.name, Money: l.algorithm == budget}
 	if e.known.ever {
 		d.Stale = now - e.known.at
@@ -199,15 +199,16 @@ func (c *Client) degrade(p *part, e *entry, cost int64, now time.Duration) Decis
 	return p.count(d)
 }
 
-// fallback is the limit that is enforced without the server, and the policy.
-func (c *Client) fallback(l Limit) (Limit, Policy) {
+// fallback is the limit that is enforced without the server, and the policy. Of a plan,
+// bound is the limit that bound last.
+func (c *Client) fallback(l Limit, bound string) (Limit, Policy) {
 	if l.algorithm != plan {
 		return l, c.policy
 	}
 	if own, ok := c.planPolicy[l.text]; ok {
 		return own.limit, own.policy
 	}
-	return c.planLimit, c.policy
+	return c.standIn(l.text, bound), c.policy
 }
 
 // windowAt is the window, its start in ms since 1970, in which something admitted now

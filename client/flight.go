@@ -76,7 +76,7 @@ func (e *entry) name(c *Client) { e.holder = fmt.Sprintf("%s-%x", c.id, c.holder
 // would still count; nil if there is nothing to charge.
 func (c *Client) debit(e *entry, now time.Duration) []any {
 	units := e.local.owed(now)
-	if units < 1 || e.limit.algorithm == plan {
+	if units < 1 {
 		return nil
 	}
 	e.local.admitted = 0

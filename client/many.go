@@ -98,7 +98,7 @@ func (r *reader) element(l Limit) Decision {
 	in := r.inner()
 	d := in.decision()
 	if l.algorithm == plan {
-		d.LimitName = in.text("limit name")
+		d.LimitName = in.textOrNil("limit name")
 		if in.more() {
 			d.ID = in.textOrNil("id")
 		}

@@ -101,8 +101,9 @@ func OnFailure(p Policy) Option {
 	}
 }
 
-// OnPlanFailure is OnFailure for one plan. What a plan's limits are only the server
-// knows; with FailLocal this process goes on with its share of limit instead.
+// OnPlanFailure is OnFailure for one plan. With FailLocal this process goes on with its
+// share of limit; without this option, with its share of the plan's own limit as far as
+// the server has told it, else of 60 units a minute.
 func OnPlanFailure(name string, p Policy, limit Limit) Option {
 	return func(s *settings) error {
 		if p > FailClosed {

@@ -171,7 +171,7 @@ func answer(command string, reply any, l Limit) (Decision, error) {
 	r := read(command, reply)
 	d := r.decision()
 	if l.algorithm == plan {
-		d.LimitName = r.text("limit name")
+		d.LimitName = r.textOrNil("limit name")
 		if r.more() {
 			d.ID = r.textOrNil("id")
 		}

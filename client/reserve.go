@@ -31,7 +31,7 @@ func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, 
 	r := read("RL.RESERVE", reply)
 	d := r.decision()
 	if l.algorithm == plan {
-		d.LimitName = r.text("limit name")
+		d.LimitName = r.textOrNil("limit name")
 	}
 	d.ID = r.textOrNil("id")
 	r.end()

@@ -1,0 +1,86 @@
+package client
+
+// Views of what the server keeps: the state of a key, and the accounts of its windows.
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Usage is the account of one window of a key, in units; with a budget millionths.
+type Usage struct {
+	Start      time.Time // of the window
+	Authorised int64     // granted by leases and not given back
+	Spent      int64     // out of leases, as the holders reported
+	Degraded   int64     // admitted without the server, as the holders reported
+	Holders    int64     // processes that had leases or reported
+	Money      bool      // units are millionths
+}
+
+// Usage tells the accounts of a key's windows, the newest first, at most count of them
+// (0: as many as the server tells by itself).
+func (c *Client) Usage(ctx context.Context, key string, count int) ([]Usage, error) {
+	args := []any{"RL.USAGE", key}
+	if count > 0 {
+		args = append(args, "COUNT", count)
+	}
+	reply, err := c.ask(ctx, key, args...)
+	if err != nil {
+		return nil, err
+	}
+	r := read("RL.USAGE", reply)
+	var list []Usage
+	for r.more() {
+		f := readFields(r.command, r.next("a map"))
+		var u Usage
+		u.Start = time.UnixMilli(f.integer("window_start_ms", 0, UnitsMax)).UTC()
+		u.Authorised, u.Spent, u.Degraded = f.units("authorised", &u.Money), f.units("spent", &u.Money), f.units("degraded", &u.Money)
+		u.Holders = f.integer("holders", 0, UnitsMax)
+		if f.err != nil {
+			return nil, f.err
+		}
+		list = append(list, u)
+	}
+	return list, r.err
+}
+
+// State is what the server keeps of a key.
+type State struct {
+	Algorithm              string
+	Limit, Used, Remaining int64 // units; with Money millionths
+	Money                  bool
+	Window, ResetAfter     time.Duration
+}
+
+// Inspect shows what the server keeps of a key; ok is false for a fresh one.
+func (c *Client) Inspect(ctx context.Context, key string) (s State, ok bool, err error) {
+	reply, err := c.ask(ctx, key, "RL.INSPECT", key)
+	if err != nil || reply == nil {
+		return State{}, false, err
+	}
+	f := readFields("RL.INSPECT", reply)
+	s = State{Algorithm: f.text("algorithm")}
+	s.Limit, s.Used, s.Remaining = f.units("limit", &s.Money), f.units("used", &s.Money), f.units("remaining", &s.Money)
+	s.ResetAfter = f.wait("reset_after_ms", 0)
+	if f.has("window_ms") { // the windows of a calendar have no length
+		s.Window = f.wait("window_ms", 0)
+	}
+	if f.err != nil {
+		return State{}, false, f.err
+	}
+	return s, true, nil
+}
+
+// ServerTime is the server's clock.
+func (c *Client) ServerTime(ctx context.Context) (time.Time, error) {
+	reply, err := c.ask(ctx, "", "RL.CLOCK", "GET")
+	if err != nil {
+		return time.Time{}, err
+	}
+	ms, ok := reply.(int64)
+	if !ok {
+		return time.Time{}, &ReplyError{Command: "RL.CLOCK", Want: "an integer", Got: fmt.Sprintf("%#v", reply)}
+	}
+	return time.UnixMilli(ms).UTC(), nil
+}
