@@ -5,6 +5,7 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type Client struct {
 	usual   usualShare
 	lessons sync.Map // plan's name → *lesson
 	outbox  outbox
+	aground permits // that were taken without the server
 	watch   clock.Stopwatch
 	waiters chan struct{} // holds one for each call of Wait that waits
 
@@ -111,6 +113,9 @@ func (c *Client) now() time.Duration {
 	}
 	return c.clock()
 }
+
+// unix is the server's time since 1970, as far as this process knows.
+func (c *Client) unix() time.Duration { return c.now() + time.Duration(c.offset.Load()) }
 
 // spawn runs f in a goroutine that Close waits for, and says whether it does: not any
 // more after Close.
@@ -209,6 +214,9 @@ func (c *Client) Peek(ctx context.Context, key string, l Limit, cost int64, opts
 		return Decision{}, err
 	}
 	reply, err := c.ask(ctx, key, args...)
+	if errors.Is(err, ErrUnavailable) {
+		return c.peekAside(key, l, cost), nil
+	}
 	if err != nil {
 		return Decision{}, err
 	}

@@ -201,18 +201,59 @@ func TestPermits(t *testing.T) {
 	}
 }
 
-// A client whose server is not there is made all the same, and says so (C128).
+// A client whose server is not there is made all the same, and goes on without it
+// (C128): no call is an error, and nothing waits.
 func TestNoServer(t *testing.T) {
 	srv := sluicetest.New(t)
 	c := srv.Client(client.Timeout(time.Second))
 	srv.Down()
-	for range 2 * client.BreakerFailures {
-		if _, err := c.Peek(ctx, "k", client.TokenBucket(1, time.Second), 1); !errors.Is(err, client.ErrUnavailable) {
-			t.Errorf("got %v", err)
+	bucket := client.TokenBucket(1000, time.Minute) // this process goes on with ShareMin, 20
+	calls := []client.Call{{Key: "a", Limit: bucket, Cost: 15}, {Key: "b", Limit: bucket, Cost: 15}}
+	for range client.BreakerFailures {
+		if d, err := c.Peek(ctx, "k", bucket, 1); !d.Allowed || d.Source != client.SourceDegraded || err != nil {
+			t.Errorf("%+v, %v", d, err)
 		}
 	}
+	all, err := c.AllowAll(ctx, calls)
+	if !all.Allowed || all.Source != client.SourceDegraded || err != nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+	calls[1].Key, calls[1].Cost = "c", 10
+	if all, err = c.AllowAll(ctx, calls); all.Allowed || all.RetryAfter <= 0 || !all.Each[1].Allowed || err != nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+	// What was not charged is still there.
+	if many, err := c.AllowMany(ctx, []client.Call{{Key: "c", Limit: bucket, Cost: 20}, calls[0]}); err != nil || !many[0].Allowed || many[1].Allowed {
+		t.Errorf("%+v, %v", many, err)
+	}
+	r, err := c.Reserve(ctx, "r", bucket, 20)
+	if err != nil || !r.Allowed {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := r.Commit(ctx, 5); err != nil {
+		t.Error(err)
+	}
+	same(t, "after 5 of 20", ask(t)(c.Allow(ctx, "r", bucket, 15)), "A 0")
+	p, err := c.Acquire(ctx, "jobs", 10, time.Minute)
+	q, _ := c.Acquire(ctx, "jobs", 10, time.Minute)
+	if err != nil || !p.Allowed || q.Allowed {
+		t.Errorf("%+v, %+v, %v", p, q, err)
+	}
+	if held, err := p.Release(ctx); !held || err != nil {
+		t.Errorf("released %v, %v", held, err)
+	}
+	if q, _ = c.Acquire(ctx, "jobs", 10, time.Minute); !q.Allowed {
+		t.Errorf("%+v", q)
+	}
+	if v, err := c.Request(ctx, client.Request{Method: "GET", Path: "/", User: "42"}); !v.Allowed || v.Source != client.SourceDegraded || err != nil {
+		t.Errorf("%+v, %v", v, err)
+	}
+	// What is no call on a request's path says that the server is away.
+	if _, err := c.Holders(ctx, "jobs"); !errors.Is(err, client.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
 	c.Close()
-	if _, err := c.Peek(ctx, "k", client.TokenBucket(1, time.Second), 1); !errors.Is(err, client.ErrClosed) {
+	if _, err := c.Allow(ctx, "k", bucket, 1); !errors.Is(err, client.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 	if err := c.Close(); !errors.Is(err, client.ErrClosed) {

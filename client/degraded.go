@@ -179,7 +179,7 @@ func (c *Client) degrade(p *part, e *entry, cost int64, now time.Duration) Decis
 	} else if d.Limit = l.units; l.burst != 0 {
 		d.Limit = l.burst
 	}
-	unix := now + time.Duration(c.offset.Load())
+	unix := c.unix()
 	switch policy {
 	case FailClosed:
 		d.Unavailable, d.RetryAfter = true, ProbeInterval

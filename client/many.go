@@ -5,6 +5,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -68,6 +69,9 @@ func (c *Client) AllowAll(ctx context.Context, calls []Call, opts ...CallOption)
 		return Decisions{}, err
 	}
 	reply, err := c.ask(ctx, calls[0].Key, args...)
+	if errors.Is(err, ErrUnavailable) {
+		return c.allAside(calls), nil
+	}
 	if err != nil {
 		return Decisions{}, err
 	}
@@ -114,6 +118,9 @@ func (c *Client) AllowMany(ctx context.Context, calls []Call) ([]Decision, error
 		return nil, err
 	}
 	reply, err := c.ask(ctx, calls[0].Key, args...)
+	if errors.Is(err, ErrUnavailable) {
+		return c.manyAside(calls), nil
+	}
 	if err != nil {
 		return nil, err
 	}

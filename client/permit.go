@@ -6,6 +6,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type Permit struct {
 	client *Client
 	key    string
 	ttl    time.Duration
+	aside  int64 // taken without the server
 	ended  chan struct{}
 	lost   chan struct{}
 	once   sync.Once
@@ -33,23 +35,30 @@ func (c *Client) Acquire(ctx context.Context, key string, limit int64, ttl time.
 		return nil, err
 	}
 	args := []any{"RL.ACQUIRE", key, limit, millis(ttl)}
+	permits := int64(1)
 	if n, ok := option(opts, optPermits); ok {
-		args = append(args, n.n)
+		permits = n.n
+		args = append(args, permits)
 	}
 	args, err := appendOptions(args, optID|optPermits, opts)
 	if err != nil {
 		return nil, err
 	}
+	p := &Permit{client: c, key: key, ttl: ttl, ended: make(chan struct{}), lost: make(chan struct{})}
 	reply, err := c.ask(ctx, key, args...)
+	if errors.Is(err, ErrUnavailable) {
+		if p.Decision = c.acquireAside(key, limit, permits); p.Allowed {
+			p.aside = permits
+		}
+		return p, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	d, err := acquired(reply)
-	if err != nil {
+	if p.Decision, err = acquired(reply); err != nil {
 		return nil, err
 	}
-	p := &Permit{Decision: d, client: c, key: key, ttl: ttl, ended: make(chan struct{}), lost: make(chan struct{})}
-	if d.Allowed {
+	if p.Allowed {
 		c.spawn(p.renew)
 	}
 	return p, nil
@@ -101,10 +110,15 @@ func (p *Permit) Lost() <-chan struct{} { return p.lost }
 // Release gives the permit back. Releasing it again, or late, frees nobody else's. It
 // says whether the permit was still held.
 func (p *Permit) Release(ctx context.Context) (held bool, err error) {
+	p.once.Do(func() {
+		close(p.ended)
+		if held = p.aside > 0; held {
+			p.client.releaseAside(p.key, p.aside)
+		}
+	})
 	if p.ID == "" {
-		return false, nil
+		return held, nil
 	}
-	p.once.Do(func() { close(p.ended) })
 	n, err := p.client.count(ctx, p.key, []any{"RL.RELEASE", p.key, p.ID})
 	return n == 1, err
 }

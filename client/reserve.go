@@ -5,6 +5,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -15,16 +16,22 @@ type Reservation struct {
 	client *Client
 	key    string
 	limit  Limit
+	aside  int64 // units that were let pass without the server
 }
 
 // Reserve charges an estimate now, in units, to be settled when the true cost is
-// known. A denial is in the reservation's Decision.
+// known. A denial is in the reservation's Decision. A reservation that was made without
+// the server is settled without it.
 func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, opts ...CallOption) (*Reservation, error) {
 	args, err := command("RL.RESERVE", key, l, units, 1, optTTL|optID|optCancel, opts)
 	if err != nil {
 		return nil, err
 	}
 	reply, err := c.ask(ctx, key, args...)
+	if errors.Is(err, ErrUnavailable) {
+		units = max(1, units)
+		return &Reservation{Decision: c.aside(key, l, units), client: c, key: key, limit: l, aside: units}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +55,21 @@ func (r *Reservation) Commit(ctx context.Context, actual int64, opts ...CallOpti
 	if actual < 0 || actual > UnitsMax {
 		return Decision{}, fmt.Errorf("%w: the actual cost must be from 0 to %d, got %d", ErrInvalid, int64(UnitsMax), actual)
 	}
-	return r.settle(ctx, []any{"RL.COMMIT", r.ID, r.limit.amount(actual)}, opts)
+	return r.settle(ctx, []any{"RL.COMMIT", r.ID, r.limit.amount(actual)}, actual, opts)
 }
 
 // Cancel gives all of the reservation back. It answers what Peek with cost 0 says
 // afterwards.
 func (r *Reservation) Cancel(ctx context.Context) (Decision, error) {
-	return r.settle(ctx, []any{"RL.CANCEL", r.ID}, nil)
+	return r.settle(ctx, []any{"RL.CANCEL", r.ID}, 0, nil)
 }
 
-func (r *Reservation) settle(ctx context.Context, args []any, opts []CallOption) (Decision, error) {
+func (r *Reservation) settle(ctx context.Context, args []any, actual int64, opts []CallOption) (Decision, error) {
+	if r.aside > 0 && r.Allowed {
+		r.client.undo(r.key, r.limit, r.aside-actual)
+		r.aside = actual
+		return r.Decision, nil
+	}
 	if r.ID == "" {
 		return Decision{}, fmt.Errorf("%w: nothing was reserved", ErrInvalid)
 	}
