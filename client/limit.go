@@ -290,3 +290,23 @@ func (l Limit) amount(units int64) any {
 func millis(d time.Duration) string {
 	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 }
+
+// Err is what is wrong with the limit; nil if nothing is. Every call says it too.
+func (l Limit) Err() error { return l.err() }
+
+// PlanName is the name of the plan; "" if the limit is none.
+func (l Limit) PlanName() string {
+	if l.algorithm == plan {
+		return l.text
+	}
+	return ""
+}
+
+// Refill is how long it takes until all of the limit is to be had again: the window, or
+// for a bucket with a Burst the time in which that is earned. 0 for plans and calendars.
+func (l Limit) Refill() time.Duration {
+	if l.burst == 0 || l.units == 0 {
+		return l.window
+	}
+	return time.Duration(min(float64(l.window)/float64(l.units)*float64(l.burst), float64(WindowMax)))
+}
