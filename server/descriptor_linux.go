@@ -15,7 +15,6 @@ package server
 
 import (
 	"io"
-	"net"
 	"syscall"
 	"unsafe"
 )
@@ -31,7 +30,7 @@ func (s *session) serveDescriptor() bool {
 	if err != nil {
 		return false
 	}
-	direct := &socket{conn: s.conn}
+	direct := &socket{rest: patient{s}}
 	s.sink = direct
 	raw.Read(func(fd uintptr) (done bool) {
 		direct.fd = int(fd)
@@ -85,7 +84,7 @@ const restBytesMax = 2 << 10
 // once.
 type socket struct {
 	fd   int
-	conn net.Conn
+	rest patient
 }
 
 var _ io.Writer = (*socket)(nil)
@@ -99,7 +98,7 @@ func (w *socket) Write(b []byte) (int, error) {
 	if err != 0 && err != syscall.EAGAIN && err != syscall.EINTR {
 		return n, err
 	}
-	m, failed := w.conn.Write(b[n:])
+	m, failed := w.rest.Write(b[n:])
 	return n + m, failed
 }
 

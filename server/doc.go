@@ -6,6 +6,7 @@
 //	server.go       listeners and connections, start and end
 //	session.go      one connection: from what was read to what is written
 //	descriptor_*.go how a session reads from its socket and writes to it
+//	tend.go         connections that are closed for what they do not do
 //	reader.go       requests out of bytes
 //	memo.go         the short way for a request that repeats
 //	command.go      the table: what a row is, look-up, arity, usage

@@ -67,6 +67,7 @@ var serverStatistics = []statistic{
 	{"server", "uptime_in_days", "since the start", func(v *vitals) any { return v.uptimeSeconds() / (24 * 3600) }},
 
 	{"clients", "connected_clients", "open connections", func(v *vitals) any { return v.server.connected() }},
+	{"clients", "maxclients", "how many there may be", func(v *vitals) any { return v.server.clientsMax() }},
 	{"clients", "blocked_clients", "always 0: no command waits", func(*vitals) any { return 0 }},
 
 	{"memory", "used_memory", "bytes of the heap", func(v *vitals) any { return v.heapBytes }},
@@ -84,6 +85,8 @@ var workStatistics = []statistic{
 	{"stats", "total_error_replies", "error replies", func(v *vitals) any { return v.server.stats.errors.Load() }},
 	{"stats", "protocol_errors", "connections closed for what they sent", func(v *vitals) any { return v.server.stats.protocolErrors.Load() }},
 	{"stats", "rejected_connections", "connections closed before they could send anything", func(v *vitals) any { return v.server.stats.refused.Load() }},
+	{"stats", "client_output_buffer_limit_disconnections", "connections closed because they took no replies", func(v *vitals) any { return v.server.stats.cutOff.Load() }},
+	{"stats", "tls_handshakes_failed", "TLS connections closed before they were one", func(v *vitals) any { return v.server.stats.handshakesFailed.Load() }},
 	{"stats", "acl_access_denied_auth", "logins with a wrong password", func(v *vitals) any { return v.server.stats.loginsFailed.Load() }},
 	{"stats", "decisions_allowed", "calls that passed and were charged", func(v *vitals) any { return v.shards.Allowed }},
 	{"stats", "decisions_denied", "calls that were denied", func(v *vitals) any { return v.shards.Denied }},

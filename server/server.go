@@ -5,6 +5,7 @@ package server
 // list of connections, which is locked and never touched by a command's way.
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,6 +65,7 @@ type Options struct {
 	Elapsed   func() time.Duration // of a clock that nobody sets; nil: no canary
 	Loading   *Loading             // the state to begin in, before SetLoading; nil: the data are there
 	Shutdown  func()               // ends the server and does not wait for it; nil: SHUTDOWN is refused
+	FilesMax  int                  // how many files the process may have open; 0: any number
 	Users     *access.Users        // who may do what; nil: everybody everything
 }
 
@@ -85,6 +87,7 @@ type Server struct {
 	book        atomic.Pointer[plans.Book]
 	bookSerial  atomic.Uint64 // changes whenever the book does
 	bookMu      sync.Mutex    // held by whoever makes the next book
+	filesMax    int
 	users       *access.Users
 	denials     denials
 	guesses     guesses
@@ -100,6 +103,8 @@ type Server struct {
 	drains  atomic.Bool   // told to end soon
 	quit    chan struct{} // closed when the server ends
 	ids     atomic.Int64
+	seconds atomic.Int64 // since the start, as tend counts them
+	tending sync.Once
 
 	mu        sync.Mutex // guards what follows
 	random    *rand.Rand
@@ -118,7 +123,7 @@ func New(o Options) *Server {
 		version: o.Version, shards: o.Shards, clock: o.Clock, testClock: o.TestClock,
 		logLimitMax: o.Settings.Config().SlidingLogMax, log: o.Logger, settings: o.Settings, reload: o.Reload,
 		keeper: o.Keeper, shutdown: o.Shutdown,
-		users:     o.Users,
+		users: o.Users, filesMax: o.FilesMax,
 		startedAt: o.Clock.Now(),
 		works:     newWorkPool(o.Shards.Len()),
 		blocks:    newMeasures(),
@@ -173,6 +178,7 @@ var ErrClosed = errors.New("server closed")
 // When the process has no file descriptor left for a connection, it waits a
 // moment instead of trying again at once.
 func (s *Server) Serve(l net.Listener) error {
+	s.tending.Do(func() { s.group.Go(s.tendLoop) })
 	s.mu.Lock()
 	s.listeners[l] = struct{}{}
 	if s.ending.Load() {
@@ -206,7 +212,9 @@ func (s *Server) Serve(l net.Listener) error {
 // newSession makes the session of a connection.
 func (s *Server) newSession(conn net.Conn) *session {
 	id := s.ids.Add(1)
-	c := &session{server: s, conn: conn, sink: conn, id: id, proto: resp2, measures: &s.blocks[id%MeasureBlocks]}
+	c := &session{server: s, conn: conn, id: id, proto: resp2, measures: &s.blocks[id%MeasureBlocks]}
+	c.sink = &patient{c}
+	c.watched.heard.Store(s.seconds.Load())
 	c.account.Store(s.users.Initial())
 	return c
 }
@@ -218,6 +226,11 @@ func (s *Server) open(conn net.Conn) {
 	}
 	c := s.newSession(conn)
 	s.mu.Lock()
+	if len(s.sessions) >= s.clientsMax() && !s.ending.Load() {
+		s.mu.Unlock()
+		s.refuse(conn, errTooMany)
+		return
+	}
 	defer s.mu.Unlock()
 	if s.ending.Load() {
 		conn.Close()
@@ -285,10 +298,19 @@ func (s *Server) kill(meant func(*session) bool) (n int) {
 			n++
 			c.killed.Store(true)
 			c.conn.SetReadDeadline(past)
-			c.conn.Close()
+			hangUp(c.conn)
 		}
 	}
 	return n
+}
+
+// hangUp closes a connection at once, without a farewell that would have to wait for
+// the peer.
+func hangUp(conn net.Conn) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	conn.Close()
 }
 
 // port is the first TCP port that is listened on, 0 if there is none.

@@ -10,6 +10,7 @@ package server
 // batch by BatchOpsMax, what waits to be written by OutBytesMax.
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -52,6 +53,7 @@ type session struct {
 	account   atomic.Pointer[access.Account]
 	user      *access.User // the account's, as of the last look; nil: not logged in
 	killed    atomic.Bool
+	watched   watched
 	closing   bool
 
 	measures *measures
@@ -99,7 +101,7 @@ func newWorkPool(shards int) *sync.Pool {
 
 // serve works until the connection ends or is to be ended.
 func (s *session) serve() {
-	if s.serveDescriptor() {
+	if s.serveDescriptor() || !s.greet() {
 		return
 	}
 	s.in = make([]byte, ReadBytesMin)
@@ -125,6 +127,7 @@ func (s *session) received(n int) bool {
 	}
 	s.release()
 	s.reader.forget()
+	s.watch()
 	s.compact()
 	return ok && !s.closing && !s.killed.Load() && !s.server.ending.Load()
 }
@@ -249,6 +252,9 @@ func (s *session) alone(c *Command, args [][]byte) bool {
 		if c.Flags&FlagSession != 0 {
 			s.look()
 		}
+		if most := s.server.config().OutputMax; err == nil && most > 0 && int64(len(out)) > most {
+			err = fmt.Errorf("ERR the reply would have %d bytes, and output-max is %d; ask for less at once, as SCAN does", len(out)-len(s.out), most)
+		}
 		if err == nil {
 			s.out = out
 			return len(s.out) < OutBytesMax || s.write()
@@ -369,4 +375,7 @@ type stats struct {
 	protocolErrors atomic.Int64
 	loginsFailed   atomic.Int64
 	refused        atomic.Int64 // connections that got no session
+	cutOff         atomic.Int64 // connections that took no replies
+
+	handshakesFailed atomic.Int64
 }

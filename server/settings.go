@@ -42,7 +42,12 @@ var settingRows = []setting{
 		}
 		return "no"
 	}},
+	{"client-output-buffer-limit", "as output-max, output-soft and output-soft-time", func(s *Server) string {
+		c := s.config()
+		return fmt.Sprintf("normal %d %d %d", c.OutputMax, c.OutputSoft, int64(c.OutputSoftTime/time.Second))
+	}},
 	{"databases", "how many numbers SELECT takes, all of one key space", constant(strconv.Itoa(DatabasesMax))},
+	{"maxclients", "as max-clients", func(s *Server) string { return strconv.Itoa(s.config().MaxClients) }},
 	{"maxmemory", "bytes to keep to, as max-memory", func(s *Server) string { return strconv.FormatInt(s.config().MaxMemory, 10) }},
 	{"maxmemory-policy", "what is thrown away to make room: volatile-ttl where on-full is evict-soonest", func(s *Server) string {
 		if s.config().OnFull == "evict-soonest" {
@@ -58,7 +63,7 @@ var settingRows = []setting{
 		}
 		return ""
 	}},
-	{"timeout", "0: an idle connection is never closed", constant("0")},
+	{"timeout", "seconds, as idle-timeout; 0: an idle connection is never closed", func(s *Server) string { return strconv.FormatInt(int64(s.config().IdleTimeout/time.Second), 10) }},
 }
 
 // config is what holds now.

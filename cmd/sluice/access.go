@@ -5,8 +5,6 @@ package main
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"strings"
 
@@ -43,23 +41,16 @@ func makeUsers(c *settings.Config) (*access.Users, error) {
 			return nil, wrong("requirepass", "cannot be used: %v", err)
 		}
 	}
-	if c.ProtectedMode && users.Initial() != nil && !isLoopback(c.Listen) {
-		return nil, wrong("listen", "%s would be open to everybody who can reach it: set a password with --requirepass-file or SLUICE_REQUIREPASS, "+
-			"or users with --acl-file; --protected-mode=false opens it all the same", c.Listen)
+	if !c.ProtectedMode || users.Initial() == nil {
+		return users, nil
+	}
+	for name, addresses := range map[string][]string{"listen": c.Listen, "tls-listen": c.TLSListen} {
+		for _, address := range addresses {
+			if !settings.Loopback(address) {
+				return nil, wrong(name, "%s would be open to everybody who can reach it: set a password with --requirepass-file or SLUICE_REQUIREPASS, "+
+					"or users with --acl-file; --protected-mode=false opens it all the same", address)
+			}
+		}
 	}
 	return users, nil
-}
-
-// isLoopback says whether an address that is listened on can be reached from this
-// machine only.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,7 +36,7 @@ const passwordEnv = "SLUICE_PASSWORD"
 func (p *peer) addFlags(c *cobra.Command) {
 	listen := settings.ByName("listen")
 	standard := listen.Default
-	if at := os.Getenv(listen.Env()); at != "" {
+	if at, _, _ := strings.Cut(os.Getenv(listen.Env()), ","); at != "" {
 		standard = at
 	}
 	c.Flags().StringVar(&p.server, "server", standard, "`address` of the server, HOST:PORT")

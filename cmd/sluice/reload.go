@@ -35,6 +35,12 @@ func (f *service) reread() error {
 	if err := f.takeFile(n.file); err != nil {
 		return err
 	}
+	if f.certificates != nil {
+		if err := f.certificates.load(); err != nil {
+			f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
+			return err
+		}
+	}
 	list, err := f.live.Reload(n.Config)
 	if err != nil {
 		return errors.Join(err, f.takeFile(before))

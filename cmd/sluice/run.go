@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -49,6 +50,8 @@ type service struct {
 	server *server.Server
 	level  slog.LevelVar
 	log    *slog.Logger
+
+	certificates *certificates // nil: no TLS
 }
 
 func (f *service) clock() (*timekeeper, error) {
@@ -83,7 +86,7 @@ func (f *service) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, error) 
 		return nil, nil
 	}
 	k, err := keeper.Open(keeper.Options{
-		FS: persistence.OS{}, Dir: f.Dir, Mode: f.Journal, Address: f.Listen,
+		FS: persistence.OS{}, Dir: f.Dir, Mode: f.Journal, Address: strings.Join(f.Listen, ","),
 		SnapshotEvery: f.SnapshotEvery, SnapshotJournalBytes: f.SnapshotJournal,
 		HeldBytesMax: heldBytes(f.MaxMemory), Refuse: f.OnDiskError == "refuse",
 		Elapsed: t.elapsed, TagHash: server.TagHash, Log: log,
@@ -127,7 +130,7 @@ func (f *service) run() error {
 	if err != nil {
 		return faultError{err}
 	}
-	listener, admin, err := f.listen()
+	listeners, admin, err := f.listen(t)
 	if err != nil {
 		return faultError{errors.Join(err, closeUnused(kept))}
 	}
@@ -139,7 +142,7 @@ func (f *service) run() error {
 	end := make(chan struct{}, 1)
 	options := server.Options{
 		Version: version, Shards: set, Clock: t, TestClock: t.test,
-		Random: randomSource(), Logger: log, Settings: f.live, Reload: f.reload, Elapsed: t.elapsed, Users: f.users,
+		Random: randomSource(), Logger: log, Settings: f.live, Reload: f.reload, Elapsed: t.elapsed, Users: f.users, FilesMax: filesMax(),
 		Shutdown: func() {
 			select {
 			case end <- struct{}{}:
@@ -164,19 +167,7 @@ func (f *service) run() error {
 			}
 		}()
 	}
-	return f.serve(s, listener, t, kept, set, end, log)
-}
-
-// listen opens the ports; admin is nil where there is to be none.
-func (f *service) listen() (l, admin net.Listener, err error) {
-	if l, err = listen(f.Listen, "--listen"); err != nil || f.Admin == "" {
-		return l, nil, err
-	}
-	if admin, err = listen(f.Admin, "--admin"); err != nil {
-		l.Close()
-		return nil, nil, err
-	}
-	return l, admin, nil
+	return f.serve(s, listeners, t, kept, set, end, log)
 }
 
 // randomSource is a source that nobody can guess; nothing depends on its seed.
@@ -193,11 +184,13 @@ func closeUnused(k *keeper.Keeper) error {
 }
 
 // serve loads, serves until there is a reason to end, and ends in order.
-func (f *service) serve(s *server.Server, l net.Listener, t *timekeeper, kept *keeper.Keeper, set *shard.Set, end chan struct{}, log *slog.Logger) error {
-	r := reasons{failed: make(chan error, 1), signals: make(chan os.Signal, 2), command: end, log: log}
+func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeeper, kept *keeper.Keeper, set *shard.Set, end chan struct{}, log *slog.Logger) error {
+	r := reasons{failed: make(chan error, len(listeners)), signals: make(chan os.Signal, 2), command: end, log: log}
 	signal.Notify(r.signals, syscall.SIGINT, syscall.SIGTERM)
-	log.Info("listening", "listen", l.Addr().String(), "pid", os.Getpid())
-	go func() { r.failed <- s.Serve(l) }()
+	for _, l := range listeners {
+		log.Info("listening", "listen", l.Addr().String(), "pid", os.Getpid())
+		go func() { r.failed <- s.Serve(l) }()
+	}
 	if ready, err := load(s, t, kept, set, r); !ready {
 		s.Close()
 		if err = errors.Join(err, closeUnused(kept)); err != nil {
@@ -206,8 +199,8 @@ func (f *service) serve(s *server.Server, l net.Listener, t *timekeeper, kept *k
 		return nil
 	}
 	defer f.reloadOnHangup()()
-	log.Info("ready", "version", version, "listen", l.Addr().String(), "shards", f.Shards, "dir", f.Dir, "journal", f.Journal.String(), "pid", os.Getpid())
-	invite(os.Stdout, l)
+	log.Info("ready", "version", version, "listen", listeners[0].Addr().String(), "shards", f.Shards, "dir", f.Dir, "journal", f.Journal.String(), "pid", os.Getpid())
+	invite(os.Stdout, listeners[0])
 
 	why, err := r.wait(nil)
 	// A command has written a snapshot, or was told not to.
@@ -324,23 +317,14 @@ func loadError(err error) error {
 	return err
 }
 
-// listen opens a port, and says what to do where it cannot.
-func listen(address, flag string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use; stop the program that listens there, or choose another address with %s", address, flag)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with %s", address, err, flag)
-	}
-	return l, nil
-}
-
 // invite tells a person what to type.
 func invite(w io.Writer, l net.Listener) {
-	port := l.Addr().String()
-	if a, ok := l.Addr().(*net.TCPAddr); ok {
-		port = strconv.Itoa(a.Port)
+	how := "-s " + l.Addr().String()
+	switch a := l.Addr().(type) {
+	case *net.TCPAddr:
+		how = "-p " + strconv.Itoa(a.Port)
+	case tlsAddr:
+		how = fmt.Sprintf("-p %d --tls --cacert …", a.TCPAddr.Port)
 	}
-	fmt.Fprintf(w, "Sluice is ready. Try:  redis-cli -p %s RL.ALLOW user:42 token_bucket 10 1s 1\n", port)
+	fmt.Fprintf(w, "Sluice is ready. Try:  redis-cli %s RL.ALLOW user:42 token_bucket 10 1s 1\n", how)
 }

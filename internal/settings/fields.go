@@ -28,37 +28,64 @@ func text(at func(*Config) *string) field {
 	}
 }
 
-// address takes HOST:PORT. The port is a number, or the name of a service.
-func address(at func(*Config) *string) field {
+// checkAddress refuses what is not HOST:PORT. The port is a number, or the name of a
+// service.
+func checkAddress(text string) error {
+	if _, port, err := net.SplitHostPort(text); err != nil || port == "" {
+		return fmt.Errorf("must be HOST:PORT such as 127.0.0.1:6380, got %q", text)
+	}
+	return nil
+}
+
+// addresses takes HOST:PORT, several with commas between them, or nothing.
+func addresses(at func(*Config) *[]string) field {
 	return func(c *Config, text string) error {
-		if _, port, err := net.SplitHostPort(text); err != nil || port == "" {
-			return fmt.Errorf("must be HOST:PORT such as 127.0.0.1:6380, got %q", text)
+		var list []string
+		if text != "" {
+			list = strings.Split(text, ",")
 		}
-		*at(c) = text
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i])
+			if err := checkAddress(list[i]); err != nil {
+				return err
+			}
+		}
+		*at(c) = list
+		return nil
+	}
+}
+
+// mode takes permissions as three octal digits.
+func mode(at func(*Config) *uint32) field {
+	return func(c *Config, text string) error {
+		n, err := strconv.ParseUint(text, 8, 32)
+		if err != nil || n > 0o777 {
+			return fmt.Errorf("must be permissions such as 700 or 770, got %q", text)
+		}
+		*at(c) = uint32(n)
 		return nil
 	}
 }
 
 // optional takes an address, or nothing.
 func optional(at func(*Config) *string) field {
-	full := address(at)
 	return func(c *Config, text string) error {
+		*at(c) = text
 		if text == "" {
-			*at(c) = ""
 			return nil
 		}
-		return full(c, text)
+		return checkAddress(text)
 	}
 }
 
-// loopback says whether an address can be reached from this machine only.
-func loopback(address string) bool {
+// Loopback says whether an address can be reached from this machine only.
+func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
 	}
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
 // SecretBytesMin is the shortest token that is taken.

@@ -24,10 +24,23 @@ import (
 type Config struct {
 	File string // of configuration; "": none
 
-	Listen    string
-	Shards    int
-	Drain     time.Duration
-	TestClock bool
+	Listen         []string
+	TLSListen      []string
+	TLSCert        string
+	TLSKey         string
+	TLSClientCA    string
+	UnixSocket     string
+	UnixSocketMode uint32
+	Shards         int
+	Drain          time.Duration
+	TestClock      bool
+
+	MaxClients     int
+	IdleTimeout    time.Duration
+	TCPKeepAlive   time.Duration
+	OutputMax      int64 // bytes
+	OutputSoft     int64 // bytes
+	OutputSoftTime time.Duration
 
 	RequirePass     string
 	RequirePassFile string
@@ -117,7 +130,7 @@ type Row struct {
 }
 
 // Groups are those of the rows, in the order in which people read them.
-var Groups = []string{"Server", "Access", "Admin listener", "State on disk", "Memory and bounds", "Log", "Clock"}
+var Groups = []string{"Server", "Connections", "TLS", "Access", "Admin listener", "State on disk", "Memory and bounds", "Log", "Clock"}
 
 // Env is the variable of the environment: SLUICE_MAX_MEMORY.
 func (r *Row) Env() string {

@@ -84,7 +84,7 @@ func TestPrecedence(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	if c.Listen != "127.0.0.1:3" || c.MaxKeys != 2000 || c.OnFull != "evict-soonest" || c.SnapshotEvery.String() != "7m0s" {
+	if c.Text("listen") != "127.0.0.1:3" || c.MaxKeys != 2000 || c.OnFull != "evict-soonest" || c.SnapshotEvery.String() != "7m0s" {
 		t.Errorf("%+v", c)
 	}
 	var out bytes.Buffer

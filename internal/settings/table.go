@@ -27,8 +27,14 @@ var Rows = []Row{
 		Summary: "file of plans, rules and settings; none where it is empty",
 		field:   text(func(c *Config) *string { return &c.File })},
 	{Name: "listen", Group: "Server", Arg: "address", Default: "127.0.0.1:6380",
-		Summary: "address to listen on, HOST:PORT",
-		field:   address(func(c *Config) *string { return &c.Listen })},
+		Summary: "address to listen on, HOST:PORT, or several with commas between them; none where it is empty",
+		field:   addresses(func(c *Config) *[]string { return &c.Listen })},
+	{Name: "unix-socket", Group: "Server", Arg: "path",
+		Summary: "socket in the file system to listen on; none where it is empty",
+		field:   text(func(c *Config) *string { return &c.UnixSocket })},
+	{Name: "unix-socket-mode", Group: "Server", Arg: "mode", Default: "700",
+		Summary: "permissions of that socket",
+		field:   mode(func(c *Config) *uint32 { return &c.UnixSocketMode })},
 	{Name: "shards", Group: "Server", Arg: "number", Default: strconv.Itoa(runtime.GOMAXPROCS(0)), Said: "the number of processors",
 		Summary: "number of shards, each of which owns a part of the keys",
 		field:   number(func(c *Config) *int { return &c.Shards }, 1, ShardsMax)},
@@ -48,6 +54,38 @@ var Rows = []Row{
 	{Name: "pprof", Group: "Admin listener", Default: "false",
 		Summary: "profiles under /debug/pprof/, for those who know the token",
 		field:   toggle(func(c *Config) *bool { return &c.Pprof })},
+
+	{Name: "max-clients", Group: "Connections", Arg: "number", Default: "10000", Live: true,
+		Summary: "number of connections there may be; fewer where the process may not open so many files",
+		field:   number(func(c *Config) *int { return &c.MaxClients }, 1, 1<<20)},
+	{Name: "idle-timeout", Group: "Connections", Arg: "time", Default: "0", Live: true,
+		Summary: "time after which a connection that sends nothing is closed; 0 for never",
+		field:   duration(func(c *Config) *time.Duration { return &c.IdleTimeout })},
+	{Name: "tcp-keepalive", Group: "Connections", Arg: "time", Default: "5m",
+		Summary: "time after which a silent peer is asked whether it is still there; 0 for never",
+		field:   duration(func(c *Config) *time.Duration { return &c.TCPKeepAlive })},
+	{Name: "output-max", Group: "Connections", Arg: "size", Default: "8MiB", Live: true,
+		Summary: "size that a reply may have; a longer one is an error",
+		field:   size(func(c *Config) *int64 { return &c.OutputMax })},
+	{Name: "output-soft", Group: "Connections", Arg: "size", Default: "1MiB", Live: true,
+		Summary: "size of replies that may wait for longer than output-soft-time",
+		field:   size(func(c *Config) *int64 { return &c.OutputSoft })},
+	{Name: "output-soft-time", Group: "Connections", Arg: "time", Default: "10s", Live: true,
+		Summary: "time after which a peer is cut off that takes nothing, or that more than output-soft waits for; 0 for never",
+		field:   duration(func(c *Config) *time.Duration { return &c.OutputSoftTime })},
+
+	{Name: "tls-listen", Group: "TLS", Arg: "address",
+		Summary: "address to listen on for TLS, HOST:PORT, or several with commas between them",
+		field:   addresses(func(c *Config) *[]string { return &c.TLSListen })},
+	{Name: "tls-cert", Group: "TLS", Arg: "file",
+		Summary: "file of the server's certificate and what vouches for it, PEM",
+		field:   text(func(c *Config) *string { return &c.TLSCert })},
+	{Name: "tls-key", Group: "TLS", Arg: "file",
+		Summary: "file of the certificate's key, PEM",
+		field:   text(func(c *Config) *string { return &c.TLSKey })},
+	{Name: "tls-client-ca", Group: "TLS", Arg: "file",
+		Summary: "file of certificates, PEM, one of which must vouch for a client's; none are asked for where it is empty",
+		field:   text(func(c *Config) *string { return &c.TLSClientCA })},
 
 	{Name: "requirepass", Group: "Access", Arg: "password", Live: true, Secret: true,
 		Summary: "password of the user default; none where it is empty",
@@ -115,6 +153,18 @@ var contradictions = []struct {
 	names []string
 	wrong func(c *Config) string
 }{
+	{[]string{"listen", "tls-listen", "unix-socket"}, func(c *Config) string {
+		if len(c.Listen)+len(c.TLSListen) > 0 || c.UnixSocket != "" {
+			return ""
+		}
+		return "must be an address where there is no tls-listen and no unix-socket"
+	}},
+	{[]string{"tls-listen", "tls-cert", "tls-key"}, func(c *Config) string {
+		if len(c.TLSListen) == 0 || c.TLSCert != "" && c.TLSKey != "" {
+			return ""
+		}
+		return "needs tls-cert and tls-key"
+	}},
 	{[]string{"requirepass-file", "requirepass"}, func(c *Config) string {
 		if c.RequirePassFile == "" || c.RequirePass == "" {
 			return ""
@@ -134,7 +184,7 @@ var contradictions = []struct {
 		return "and admin-token-file are both given: one of them is enough"
 	}},
 	{[]string{"admin", "admin-token-file"}, func(c *Config) string {
-		if c.Admin == "" || c.AdminToken != "" || loopback(c.Admin) {
+		if c.Admin == "" || c.AdminToken != "" || Loopback(c.Admin) {
 			return ""
 		}
 		return "listens beyond this machine (" + c.Admin + "), so it needs a token: set admin-token-file, or listen on 127.0.0.1"
