@@ -107,7 +107,6 @@ func (q question) one(s *session, args [][]byte) error {
 	if err := notPermits(spec.Algorithm); err != nil {
 		return err
 	}
-	var again remembering
 	cost := unitOf(spec.Algorithm)
 	rest = rest[3:]
 	if len(rest) > 0 && !isWord(rest[0]) {
@@ -116,6 +115,15 @@ func (q question) one(s *session, args [][]byte) error {
 		}
 		rest = rest[1:]
 	}
+	if len(rest) == 0 {
+		return s.ask(q.kind, key, spec, cost)
+	}
+	return q.withOptions(s, key, spec, cost, rest)
+}
+
+// withOptions goes on where options follow the cost.
+func (q question) withOptions(s *session, key []byte, spec algorithms.Spec, cost uint64, rest [][]byte) error {
+	var again remembering
 	if err := parseOptions(&spec, rest, again.idempotent()); err != nil {
 		return err
 	}

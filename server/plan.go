@@ -98,9 +98,9 @@ func (s *session) parsePlan(words [][]byte, q question, takes planOptions, r *re
 		case this == 0:
 			return c, unknownPlanOption(rest[0], takes.words())
 		case len(rest) < 2:
-			return c, fmt.Errorf("ERR %s wants a value after it", word)
+			return c, fmt.Errorf("ERR %s wants a value after it", string(word)) // a copy, so that buf need not be in the heap
 		case seen&this != 0:
-			return c, fmt.Errorf("ERR %s is given twice", word)
+			return c, fmt.Errorf("ERR %s is given twice", string(word))
 		}
 		switch this {
 		case optionEndpoint:

@@ -22,6 +22,8 @@ type Core struct {
 	stored algorithms.Stored // of the key that is being decided
 	stats  Stats
 	counts []Counts // by series
+	making int      // entries that the group which is being tried will need
+	pinned []slot   // entries that it has found, which may not be thrown away for it
 	bounds Bounds
 	ledger ledger
 	ids    ids
@@ -90,7 +92,9 @@ func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 	for at := 0; at < len(part); {
 		i := part[at]
 		if n := int(ops[i].Join); n > 0 {
-			together(now, ops[i:int(i)+n], func(*Op) *Core { return c })
+			if group := ops[i : int(i)+n]; !c.atOnce(now, group) {
+				together(now, group, func(*Op) *Core { return c })
+			}
 			at += n
 			continue
 		}

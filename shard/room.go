@@ -6,6 +6,7 @@ package shard
 // may be.
 
 import (
+	"slices"
 	"unsafe"
 
 	"sluice/algorithms"
@@ -71,7 +72,8 @@ func (c *Core) full(op *Op) bool {
 
 // tooMany says whether there may not be one key more.
 func (c *Core) tooMany() bool {
-	return c.index.count >= KeysPerShardMax || c.bounds.KeysMax > 0 && c.index.count >= c.bounds.KeysMax
+	count := c.index.count + c.making
+	return count >= KeysPerShardMax || c.bounds.KeysMax > 0 && count >= c.bounds.KeysMax
 }
 
 // roomForRuns says whether a sliding log may grow.
@@ -120,7 +122,7 @@ func (c *Core) evictFor(now uint64, n int) {
 	best := slot(0)
 	for i, n := c.wheel.first(), 0; i != 0 && n < evictChoiceEntries; n++ {
 		e := c.slab.at(i)
-		if (anyone || e.key>>keyIndexBits == class) && (best == 0 || e.expiry < c.slab.at(best).expiry) {
+		if (anyone || e.key>>keyIndexBits == class) && !slices.Contains(c.pinned, i) && (best == 0 || e.expiry < c.slab.at(best).expiry) {
 			best = i
 		}
 		i = e.next

@@ -20,6 +20,10 @@ func together(now uint64, ops []Op, of func(*Op) *Core) {
 		c.try(now, &ops[i])
 		all = all && ops[i].passes()
 	}
+	for i := range ops {
+		c := of(&ops[i])
+		c.making, c.pinned = 0, c.pinned[:0]
+	}
 	if ops[0].Kind != Allow {
 		for i := range ops {
 			ops[i].Unsaved = all && ops[i].Kind == Try
@@ -53,7 +57,74 @@ func (c *Core) try(now uint64, op *Op) {
 	if op.Kind != Allow && op.Kind != Lease || op.Free || !op.Decision.Allowed {
 		return
 	}
-	op.Full = i == 0 && !c.makeRoom(now, op) || op.Call.Limit.Logged() && !c.roomForRuns(now)
+	if i != 0 && c.slab.at(i).expiry > now {
+		c.pinned = append(c.pinned, i)
+	} else {
+		// An entry that is fresh may be freed before its turn comes.
+		op.Full = !c.makeRoom(now, op)
+		c.making++
+	}
+	op.Full = op.Full || op.Call.Limit.Logged() && !c.roomForRuns(now)
+}
+
+// atOnceMax is how large a group may be that is decided and charged in one go.
+const atOnceMax = 8
+
+// atOnce decides a group whose keys are all this core's, and charges it if it passes:
+// each operation is decided once, and what that leaves is stored when all have passed.
+// It does nothing and returns false where that is not enough: on a denial, whose
+// answers are those of looks, for logs, which a decision changes in place, and where
+// room must be made.
+func (c *Core) atOnce(now uint64, ops []Op) bool {
+	if len(ops) > atOnceMax {
+		return false
+	}
+	for i := range ops {
+		if op := &ops[i]; op.Kind != Allow || op.Call.Limit.Logged() {
+			return false
+		}
+	}
+	var left [atOnceMax]struct {
+		state   algorithms.State
+		freshAt uint64
+		slot    slot
+		charged bool
+	}
+	made := 0
+	for i := range ops {
+		op := &ops[i]
+		at := c.find(op)
+		if c.load(now, at, op) || c.stored.Log != nil {
+			return false
+		}
+		if op.Free {
+			algorithms.Peek(&op.Call, &c.stored, &op.Decision)
+		} else {
+			algorithms.Allow(&op.Call, &c.stored, &op.Decision)
+		}
+		left[i].charged = op.Decision.Allowed && !op.Free
+		if !op.Decision.Allowed && !op.Shadow {
+			return false
+		}
+		if at == 0 && left[i].charged {
+			if made > 0 && c.bounds != (Bounds{}) || c.full(op) {
+				return false
+			}
+			made++
+		}
+		left[i].state, left[i].freshAt, left[i].slot = c.stored.State, c.stored.FreshAt, at
+	}
+	for i := range ops {
+		switch op := &ops[i]; {
+		case left[i].charged:
+			c.stored.Limit, c.stored.State, c.stored.FreshAt = op.Call.Limit, left[i].state, left[i].freshAt
+			c.allowed(op)
+			c.store(left[i].slot, op, 0)
+		case !op.Decision.Allowed:
+			c.count(op).Shadowed++
+		}
+	}
+	return true
 }
 
 // holds says whether the permit that is asked for is held already; then the
