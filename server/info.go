@@ -93,11 +93,9 @@ var workStatistics = []statistic{
 	{"stats", "evicted_keys", "keys thrown away for others, before they were fresh", func(v *vitals) any { return v.shards.Evicted }},
 	{"stats", "expired_keys", "keys freed because they had become fresh", func(v *vitals) any { return v.shards.Expired }},
 
-	{"plans", "plans", "how many there are", func(v *vitals) any { return len(v.server.Book().PlanNames()) }},
-	{"plans", "rules", "how many there are", func(v *vitals) any { return len(v.server.Book().RuleNames()) }},
-	{"plans", "plans_version", "equal on servers with equal plans", func(v *vitals) any { return v.server.Book().PlansVersion() }},
-	{"plans", "rules_version", "equal on servers with equal rules", func(v *vitals) any { return v.server.Book().RulesVersion() }},
-	{"plans", "book_version", "equal on servers with equal plans, rules and addresses", func(v *vitals) any { return v.server.Book().Version() }},
+	{"plans", "plans", "how many plans there are", func(v *vitals) any { return len(v.book.PlanNames()) }},
+	{"plans", "rules", "how many rules there are", func(v *vitals) any { return len(v.book.RuleNames()) }},
+	{"plans", "book_version", "the same on every server with the same plans, rules and addresses", func(v *vitals) any { return fmt.Sprintf("%016x", v.book.Version()) }},
 
 	{"replication", "role", "always master", func(*vitals) any { return "master" }},
 	{"replication", "connected_slaves", "always 0", func(*vitals) any { return 0 }},

@@ -6,10 +6,7 @@ package shard
 // A shard that is free is taken as it is lent for any part; one that is not hands
 // itself over when its goroutine comes to the request in its inbox.
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // loan is a request to own a shard for a while.
 type loan struct {
@@ -81,8 +78,9 @@ func (h *Held) Do(b *Batch) {
 // clock, and returns when what it changed is as durable as the journal promises.
 // The error is the journal's; f has run all the same.
 //
-// What f did is handed to the journal in the order of the numbers, so an id that
-// is to be on disk no sooner than what it charged is put on the last of them.
+// What f did is handed to the journal in one piece, unless it is larger than pieces
+// are: so a crash keeps all of it or nothing, an id among it and what it has charged.
+// Of several pieces those of the numbers that were given first are on disk no later.
 func (set *Set) Hold(numbers []int, f func(h *Held)) error {
 	order := slices.Clone(numbers)
 	slices.Sort(numbers)
@@ -93,35 +91,41 @@ func (set *Set) Hold(numbers []int, f func(h *Held)) error {
 	}
 	h := &Held{Now: set.shards[numbers[0]].clock.Now(), set: set}
 	f(h)
-	done := make(chan error, len(order))
-	waits := 0
-	for _, n := range order {
-		s := set.shards[n]
-		if h.ids {
-			s.handOver(h.Now)
-		}
-		if s.submit(h.Now, func(err error) { done <- err }) {
-			waits++
-		}
-	}
+	done := make(chan error, 1)
+	waits := h.handOver(order, func(err error) { done <- err })
 	for i, n := range numbers {
 		set.shards[n].repay(loans[i])
 	}
-	var err error
-	for range waits {
-		err = errors.Join(err, <-done)
+	if waits {
+		return <-done
 	}
-	return err
+	return nil
 }
 
-// handOver hands the journal what the shard owes it, where it does not do so for
-// every part anyway. The caller owns the shard.
-func (s *Shard) handOver(now uint64) {
-	for more := s.journal != nil && !s.everyPart && s.core.Owes(); more; {
-		var records []byte
-		records, more = s.core.TakeRecords(now, s.journal.Buffer())
-		s.journal.Submit(now, records, nil)
+// handOver hands the journal what the shards of some numbers owe it, if it must be
+// durable before anything is answered, and says whether done will be called; or if it
+// is about ids, which the journal is told at once.
+func (h *Held) handOver(order []int, done func(error)) (waits bool) {
+	s := h.set.shards[order[0]]
+	owes := func(n int) bool { return h.core(n).Owes() }
+	if s.journal == nil || !s.everyPart && !h.ids || !slices.ContainsFunc(order, owes) {
+		return false
 	}
+	records := s.journal.Buffer()
+	for _, n := range order {
+		for c := h.core(n); c.Owes(); {
+			if len(records) >= RecordsBytesMax {
+				s.journal.Submit(h.Now, records, nil)
+				records = s.journal.Buffer()
+			}
+			records, _ = c.TakeRecords(h.Now, records)
+		}
+	}
+	if !s.everyPart {
+		done = nil
+	}
+	s.journal.Submit(h.Now, records, done)
+	return done != nil
 }
 
 // runJoint does all operations of a batch in order, at one instant, while it owns
