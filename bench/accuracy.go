@@ -37,6 +37,7 @@ func exacts() []exact {
 		exact{"RL.ALLOWALL in one shard", CountFirst, "RL.ALLOWALL {{key}}:a token_bucket 1000 52w 1 {{same}}:b fixed_window 700 52w 1", 700},
 		exact{"RL.ALLOWALL in two shards", CountFirst,
 			"RL.ALLOWALL {" + near + "}:{key} token_bucket 1000 52w 1 {" + far + "}:{same} fixed_window 700 52w 1", 700},
+		exact{"RL.ALLOW @plan, 3 limits", CountFirst, "RL.ALLOW plan:{key} @exact 1", 700},
 	)
 }
 
@@ -59,7 +60,7 @@ func movings() []moving {
 }
 
 func (r *runner) accuracy() error {
-	sluice, err := r.startSluice("--dir", "", "--shards", "2")
+	sluice, err := r.startPlanned()
 	if err != nil {
 		return err
 	}

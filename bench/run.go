@@ -29,6 +29,7 @@ type Options struct {
 	Connections int
 	KeysMax     uint64   // of the largest table
 	Stages      []string // empty: all of StageNames
+	Lean        bool     // of each stage only what the targets need, and of those not what takes long
 	Peers       []string // other limiters: name=HOST:PORT,command…
 	AllowRemote bool     // peers need not be on this machine
 	ProfileDir  string   // where the servers leave profiles; empty: none
@@ -142,6 +143,9 @@ func (o *Options) check() error {
 	}
 	if o.Redis == "" {
 		o.Redis, _ = exec.LookPath("redis-server")
+	}
+	if o.Redis == "" && o.Lean {
+		return errNoRedis
 	}
 	return nil
 }

@@ -69,6 +69,10 @@ func (r *runner) pauses() error {
 	if err := r.snapshotPause(sec); err != nil {
 		return err
 	}
+	if r.Lean {
+		r.lack("keys that expire at one instant: it takes too long for this run")
+		return nil
+	}
 	r.stopAll()
 	return r.expiryPause(sec)
 }

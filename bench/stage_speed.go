@@ -84,6 +84,9 @@ func (r *runner) pipelines() error {
 		rates, cpus = append(rates, Line{Name: c.name}), append(cpus, Line{Name: c.name})
 	}
 	for _, depth := range depths {
+		if r.Lean && depth != 1 && depth != 16 && depth != 100 {
+			continue
+		}
 		got, err := r.race(fmt.Sprintf("p%d", depth), r.load(depth), all)
 		if err != nil {
 			return err
@@ -109,6 +112,29 @@ type call struct {
 	line   string
 }
 
+// plans are the plans that some of the calls name.
+var plans = []struct{ name, text string }{
+	{"one", "{limits: {a: {algorithm: token_bucket, limit: 100, window: 1s}}}"},
+	{"three", "{limits: {a: {algorithm: token_bucket, limit: 100, window: 1s}, b: {algorithm: sliding_counter, limit: 6000, window: 1m}, " +
+		"c: {algorithm: fixed_window, limit: 100000, window: day}}}"},
+	{"exact", "{limits: {a: {algorithm: token_bucket, limit: 1000, window: 52w}, b: {algorithm: sliding_counter, limit: 900, window: 52w}, " +
+		"c: {algorithm: fixed_window, limit: 700, window: 52w}}}"},
+}
+
+// startPlanned starts Sluice with two shards and the plans.
+func (r *runner) startPlanned() (*server, error) {
+	s, err := r.startSluice("--dir", "", "--shards", "2")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range plans {
+		if err := s.do(r.ctx, "RL.PLAN", "SET", p.name, p.text); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
 // callsOf returns the kinds of calls, for a server of two shards.
 func callsOf() []call {
 	all := []call{}
@@ -126,13 +152,15 @@ func callsOf() []call {
 		call{"RL.ALLOWALL, 2 limits in one shard", 2, CountFirst, "RL.ALLOWALL {{key}}:m token_bucket 100 1s 1 {{same}}:d token_bucket 10000 1m 1"},
 		call{"RL.ALLOWALL, 2 limits in two shards", 2, CountFirst,
 			"RL.ALLOWALL {" + near + "}:{key} token_bucket 100 1s 1 {" + far + "}:{same} token_bucket 10000 1m 1"},
+		call{"RL.ALLOW @plan, 1 limit", 1, CountFirst, "RL.ALLOW plan:{key} @one 1"},
+		call{"RL.ALLOW @plan, 3 limits", 3, CountFirst, "RL.ALLOW plan:{key} @three 1"},
 		call{"RL.ALLOW with an id", 1, CountFirst, "RL.ALLOW id:{key} token_bucket 100 1s 1 IDEMPOTENT {same} TTL 1s"},
 		call{"RL.ACQUIRE", 1, CountFirst, "RL.ACQUIRE permits:{key} 1000 10ms"},
 	)
 }
 
 func (r *runner) algorithms() error {
-	sluice, err := r.startSluice("--dir", "", "--shards", "2")
+	sluice, err := r.startPlanned()
 	if err != nil {
 		return err
 	}

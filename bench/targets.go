@@ -96,7 +96,7 @@ var targets = []target{
 	{"--journal always, pipelines of 16, against INCR with appendfsync always", 1.1, 0, "×", between("journal/always", "journal/redis", rate)},
 	{"millions of keys a second from a snapshot", 1.5, 0, "", loadedPerSecond},
 	{"one decision in algorithms, the slowest of the rate algorithms", 0, 50, "ns", goBench("BenchmarkDecide/")},
-	{"one leased decision in client", 0, 100, "ns", goBench("BenchmarkLeased?")},
+	{"one leased decision in client", 0, 100, "ns", goBench(`BenchmarkLeasedAllow(?:-|\s)`)},
 }
 
 // judge fills in the verdicts.
