@@ -25,13 +25,17 @@ func (s *session) leasing(l shard.Leasing) *shard.Leasing {
 	return &s.leasings[len(s.leasings)-1]
 }
 
-// parseLease parses RL.LEASE key algorithm limit window want [options].
+// leaseLimitsMax is how many limits of a plan can be leased at once.
+const leaseLimitsMax = 16
+
+// parseLease parses RL.LEASE key algorithm limit window want [options], or key @plan
+// want [options].
 func parseLease(s *session, args [][]byte) error {
 	if err := checkKey(args[1]); err != nil {
 		return err
 	}
 	if isPlan(args[2]) {
-		return errors.New("ERR a lease is of one limit: key algorithm limit window want")
+		return s.parsePlanLease(args)
 	}
 	if len(args) < 6 {
 		return byCommand["RL.LEASE"].arityError()
@@ -44,20 +48,58 @@ func parseLease(s *session, args [][]byte) error {
 		return errors.New("ERR permits of a concurrency limit are leases already; RL.ACQUIRE takes them")
 	}
 	l := shard.Leasing{Key: args[1], TTL: leaseTTLDefault, Min: 1}
-	if l.Want, err = amount("want", args[5], spec.Algorithm, 1); err != nil {
-		return fmt.Errorf("ERR %w", err)
-	}
-	if err := parseOptions(&spec, args[6:], leaseOptions(&l, spec.Algorithm)); err != nil {
+	if err := parseWant(&l, &spec, args[5:]); err != nil {
 		return err
-	}
-	if l.Min > l.Want {
-		return fmt.Errorf("ERR MIN must be at most want, '%s'", show(args[5]))
 	}
 	if err := s.ask(shard.Lease, args[1], spec, l.Min); err != nil {
 		return err
 	}
 	s.batch.Ops[len(s.batch.Ops)-1].Leasing = s.leasing(l)
 	s.batch.Join(1)
+	return nil
+}
+
+// parsePlanLease parses key @plan want [options]: the least of the plan's limits,
+// charged to all of its rates.
+func (s *session) parsePlanLease(args [][]byte) error {
+	plan, err := planOf(s.server.Book(), args[2])
+	if err != nil {
+		return err
+	}
+	l := shard.Leasing{Key: args[1], TTL: leaseTTLDefault, Min: 1}
+	whole := algorithms.Spec{Algorithm: algorithms.TokenBucket}
+	spec := whole
+	if err := parseWant(&l, &spec, args[3:]); err != nil {
+		return err
+	}
+	if spec != whole {
+		return errors.New("ERR options of a limit do not go with a plan, which says them itself")
+	}
+	c := planCall{plan: plan, kind: shard.Lease, cost: l.Min, series: s.server.series.of(nil, plan)}
+	ops := s.addPlan(args[1], &c)
+	if len(ops) > leaseLimitsMax {
+		return fmt.Errorf("ERR plan '%s' has %d limits, and at most %d can be leased at once", show(args[2][1:]), len(ops), leaseLimitsMax)
+	}
+	for i := range ops {
+		if ops[i].Call.Limit.Kind() == algorithms.Permits {
+			return fmt.Errorf("ERR plan '%s' has a concurrency limit, whose permits cannot be leased; RL.ALLOW takes them", show(args[2][1:]))
+		}
+	}
+	ops[0].Leasing = s.leasing(l)
+	return nil
+}
+
+// parseWant reads want [MIN n] [TTL d] [HOLDER id], and options of a limit.
+func parseWant(l *shard.Leasing, spec *algorithms.Spec, rest [][]byte) (err error) {
+	if l.Want, err = amount("want", rest[0], spec.Algorithm, 1); err != nil {
+		return fmt.Errorf("ERR %w", err)
+	}
+	if err := parseOptions(spec, rest[1:], leaseOptions(l, spec.Algorithm)); err != nil {
+		return err
+	}
+	if l.Min > l.Want {
+		return fmt.Errorf("ERR MIN must be at most want, '%s'", show(rest[0]))
+	}
 	return nil
 }
 
@@ -90,29 +132,55 @@ func checkHolder(name []byte) error {
 // writeLease is granted, limit, remaining, retry_after_ms, reset_after_ms, valid_ms,
 // server_time_ms, window_start_ms, holders, granted_total.
 func writeLease(s *session, out []byte, ops []shard.Op) []byte {
+	ops = ops[:groupOf(ops)]
 	l := ops[0].Leasing
 	if l.Trouble != 0 {
 		return appendError(out, troubleText(l.Trouble))
 	}
-	op := &ops[0]
-	if op.Full && op.Decision.Allowed {
+	if l.Full {
 		return appendError(out, errNoLeaseRoom)
 	}
-	if op.Refused() || op.Unsaved {
-		return s.appendOutcome(out, op)
+	d, retry, refused := leaseDecision(ops)
+	if refused != nil {
+		return s.appendOutcome(out, refused)
 	}
-	d := &op.Decision
 	out = redcon.AppendArray(out, 10)
 	out = appendAmount(out, l.Granted, l.Money)
 	out = appendAmount(out, d.Limit, l.Money)
 	out = appendAmount(out, d.Remaining, l.Money)
-	out = redcon.AppendInt(out, d.RetryAfter)
+	out = redcon.AppendInt(out, retry)
 	out = redcon.AppendInt(out, d.ResetAfter)
 	out = redcon.AppendInt(out, int64(l.Valid/nanosPerMilli))
 	out = redcon.AppendInt(out, int64(l.Now/nanosPerMilli))
 	out = redcon.AppendInt(out, int64(l.Start))
 	out = redcon.AppendInt(out, int64(l.Holders))
 	return appendAmount(out, l.Total, l.Money)
+}
+
+// leaseDecision is what a lease tells of its limits: the decision of the one that
+// binds most of those that are charged, and the longest wait of all. An operation that
+// was not decided or is not durable stands for all.
+func leaseDecision(ops []shard.Op) (d *algorithms.Decision, retry int64, refused *shard.Op) {
+	var most *shard.Op
+	for i := range ops {
+		op := &ops[i]
+		if op.Shadow {
+			continue
+		}
+		if op.Refused() || op.Unsaved {
+			return nil, 0, op
+		}
+		if uint64(op.Decision.RetryAfter) > uint64(retry) { // Never is the longest
+			retry = op.Decision.RetryAfter
+		}
+		if !op.Free && (most == nil || binds(op, most)) {
+			most = op
+		}
+	}
+	if most == nil {
+		return &free, retry, nil
+	}
+	return &most.Decision, retry, nil
 }
 
 // appendAmount writes units: a number, or money as a decimal.

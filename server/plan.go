@@ -193,7 +193,7 @@ func (w *work) addPlan(key []byte, c *planCall) []shard.Op {
 		ops = w.batch.Ops[first:]
 	}
 	if len(ops) > 0 {
-		if c.kind == shard.Allow || c.kind == shard.Peek {
+		if c.kind == shard.Allow || c.kind == shard.Peek || c.kind == shard.Lease {
 			w.batch.Join(len(ops))
 		}
 		ops[0].Group = uint8(len(ops))

@@ -9,6 +9,9 @@ var leaseCommands = []*Command{
 		Details: "What is granted is charged at once, as RL.ALLOW would charge it. Less than MIN (1 unit where it is not given; of a budget the " +
 			"smallest amount) is not granted. The lease may be spent for valid_ms: until its TTL (60 s) or its window's end, whichever comes first. " +
 			"Algorithms without windows of their own are accounted in windows of the same length that are aligned to the epoch.\n\n" +
+			"With `@plan` the least of what its limits have is granted and charged to all of them; a budget is not charged, but nothing is granted when it is used up. " +
+			"The limit and remaining of the one with the smallest part left are told, the window is the longest, and valid_ms ends with the window that ends first. " +
+			"A plan with a concurrency limit cannot be leased, nor one with more than 16 limits.\n\n" +
 			"With a HOLDER what is not needed can be given back with RL.RETURN until the TTL; then it counts as spent. holders is how many " +
 			"holders have leases of the key out, granted_total what is authorised in the window: granted by leases and not returned.\n\n" +
 			"A key has leases of at most 1,024 holders out, 16 of each: with one more, a holder's oldest counts as spent.",
@@ -39,7 +42,7 @@ var leaseCommands = []*Command{
 		Name: "RL.RETURN", Group: "ratelimit", Since: "0.1.0", Complexity: "O(log N), N leases of the key",
 		Summary: "Gives back what a holder has leased and not spent, its newest leases first.",
 		Details: "Never more than the holder has out, and only as far as it still counts: nothing comes back in a later window, nor on a key that was fresh since. " +
-			"What is returned is not authorised any more, also where the limit has nothing to take back.",
+			"What is returned is not authorised any more, also where the limit has nothing to take back. Of a lease of a plan the limit that gives least is told.",
 		Arity: 4, Flags: FlagWrite | FlagFast, Keys: Keys{1, 1, 1},
 		Args:  []Arg{{Name: "key", Type: "key"}, {Name: "holder"}, {Name: "n", Type: "integer", Summary: "units; of a budget a decimal"}},
 		Reply: "Integer: the units taken back, by which less is used now; 0 when there was nothing to take back. With budget a decimal string.",

@@ -40,6 +40,7 @@ type Leasing struct {
 	Usage   []Usage // by Tell
 	Money   bool    // units are millionths
 	Trouble Trouble
+	Full    bool // no room for one lease more
 }
 
 // Trouble is why nothing was done.
@@ -68,43 +69,44 @@ func (c *Core) account(now uint64, key []byte) *account {
 // that is less than Min. The group's keys live here.
 func (c *Core) lease(now uint64, ops []Op) {
 	l := ops[0].Leasing
-	l.Granted, l.Valid, l.Holders, l.Total, l.Trouble, l.Now = 0, 0, 0, 0, 0, now
-	l.Money = ops[0].Call.Limit.Kind() == algorithms.Money
+	l.Granted, l.Valid, l.Holders, l.Total, l.Trouble, l.Full = 0, 0, 0, 0, 0, false
+	l.Now, l.Start, l.Money = now, now/nanosPerMilli, false
 	passes, grant := true, l.Want
 	for i := range ops {
 		op := &ops[i]
-		op.Call.Cost = l.Min
+		if !op.Free {
+			op.Call.Cost = l.Min
+			l.Money = op.Call.Limit.Kind() == algorithms.Money
+		}
 		c.try(now, op)
 		passes = passes && op.passes()
-		if !op.Shadow {
+		if !op.Free && !op.Shadow {
 			grant = min(grant, op.Decision.Remaining)
 		}
 	}
 	a := c.account(now, l.Key)
 	if !passes {
-		for i := range ops {
-			if op := &ops[i]; !op.passes() && !op.Refused() {
-				c.denied(op)
-			}
-		}
-		c.tellLease(ops, a)
+		c.denyLease(ops, a)
 		return
 	}
-	if l.Trouble = c.leaseTrouble(a, l); l.Trouble != 0 {
+	if l.Trouble = c.leaseTrouble(a, l, len(ops)); l.Trouble != 0 {
 		return
 	}
-	if ops[0].Full = !c.roomForLease(now, a, len(l.Key), len(l.Holder)); ops[0].Full {
-		return
+	if l.Full = !c.roomForLease(now, a, len(l.Key), len(l.Holder)); !l.Full {
+		c.grant(now, ops, grant)
 	}
-	c.grant(now, ops, grant)
 }
 
-// tellLease answers a lease that is not granted.
-func (c *Core) tellLease(ops []Op, a *account) {
+// denyLease counts and answers a lease that is not granted.
+func (c *Core) denyLease(ops []Op, a *account) {
 	l := ops[0].Leasing
 	longest := uint64(0)
 	for i := range ops {
 		op := &ops[i]
+		c.countDenial(op, op.Decision.Allowed)
+		if op.Free || op.Shadow {
+			continue
+		}
 		c.load(l.Now, c.find(op), op)
 		if start, end := algorithms.Period(&op.Call, &c.stored); end-start > longest {
 			longest, l.Start = end-start, start/nanosPerMilli
@@ -119,13 +121,28 @@ func (c *Core) tellLease(ops []Op, a *account) {
 	}
 }
 
+// countDenial counts an operation of a lease that does not pass, and says whether it is
+// one.
+func (c *Core) countDenial(op *Op, passes bool) bool {
+	switch {
+	case op.Refused():
+	case passes:
+		return false
+	case op.Shadow:
+		c.count(op).Shadowed++
+	default:
+		c.denied(op)
+	}
+	return true
+}
+
 // leaseTrouble says why a lease cannot be kept account of.
-func (c *Core) leaseTrouble(a *account, l *Leasing) Trouble {
+func (c *Core) leaseTrouble(a *account, l *Leasing, limits int) Trouble {
 	if a == nil || len(l.Holder) == 0 {
 		return 0
 	}
 	h := c.leases.holders.byName[string(l.Holder)]
-	if from, to := a.of(h); from == to && a.holders >= HoldersPerKeyMax || len(a.states) >= statesPerAccountMax {
+	if from, to := a.of(h); from == to && a.holders >= HoldersPerKeyMax || len(a.states)+limits > statesPerAccountMax {
 		return Crowded
 	}
 	if n := len(a.windows); n > 0 && len(a.windows[n-1].parties) >= HoldersPerWindowMax {
@@ -154,58 +171,67 @@ func (c *Core) roomForLease(now uint64, a *account, key, holder int) bool {
 	return fits()
 }
 
-// grant charges all limits of a group and notes the lease.
+// grant charges all limits of a group and notes the lease. What is only looked at is
+// neither charged nor accounted.
 func (c *Core) grant(now uint64, ops []Op, units uint64) {
 	l := ops[0].Leasing
-	t := &c.leases
-	a := t.open(l.Key)
-	if a.money != l.Money {
-		c.recount(a, l.Money)
-	}
-	charges := make([]charge, 0, len(ops))
+	l.Granted, l.Valid, l.Total = units, l.TTL, units
+	var charges []charge
+	a := c.leases.open(l.Key)
 	begin, end, longest := uint64(0), uint64(math.MaxUint64), uint64(0)
 	for i := range ops {
 		op := &ops[i]
-		if op.Shadow && (op.Refused() || op.Decision.Remaining < units) {
+		if op.Free || op.Shadow && c.countDenial(op, op.Decision.Remaining >= units) {
 			continue
 		}
 		op.Call.Cost = units
 		slot := c.find(op)
 		c.load(now, slot, op)
 		c.spend(slot, op)
-		s, e := algorithms.Period(&op.Call, &c.stored)
-		end = min(end, e)
-		if e-s > longest {
-			longest, begin = e-s, s
+		if s, e := algorithms.Period(&op.Call, &c.stored); !op.Shadow {
+			end = min(end, e)
+			if e-s > longest {
+				longest, begin = e-s, s
+			}
 		}
 		if len(l.Holder) > 0 {
-			charges = append(charges, charge{state: a.state(op.Key), mark: op.Mark, life: c.reserve(op.Key)})
+			charges = append(charges, charge{state: a.state(op.Key), mark: op.Mark})
 		}
 	}
-	a.period = longest
-	l.Start = begin / nanosPerMilli
-	u := t.openWindow(a, l.Start, begin+longest+max(longest, UsageKeptNanosMin))
-	u.authorised = plus(u.authorised, units)
-	u.owed = true
-	if len(l.Holder) > 0 {
-		c.note(now, a, u, units, charges, l)
+	if longest == 0 { // nothing is enforced
+		a.tidy()
+		c.expireLeases(now, a)
+		return
 	}
-	c.owe(a)
-	l.Granted, l.Valid = units, min(l.TTL, end-now)
-	l.Holders, l.Total = a.holders, u.authorised
+	l.Start, l.Valid = begin/nanosPerMilli, min(l.TTL, end-now)
+	a.period = longest
+	u := c.leases.openWindow(a, l.Start, begin+longest+max(longest, UsageKeptNanosMin))
+	c.note(now, a, u, l, charges)
 }
 
-// note puts a lease into the account.
-func (c *Core) note(now uint64, a *account, u *usage, units uint64, charges []charge, l *Leasing) {
+// note puts a lease into the account and its window.
+func (c *Core) note(now uint64, a *account, u *usage, l *Leasing, charges []charge) {
 	t := &c.leases
-	h := t.use(l.Holder)
-	if from, to := a.of(h); to-from >= LeasesPerHolderMax {
-		c.endLease(a, from)
+	if a.money != l.Money {
+		c.recount(a, l.Money)
 	}
-	t.add(a, lease{holder: h, units: units, end: now + l.TTL, window: u.start, charges: charges, untold: c.ledger.on})
-	if p, isNew := t.party(u, h); isNew {
-		c.tellParty(a, u, p)
+	u.authorised = plus(u.authorised, l.Granted)
+	u.owed = true
+	c.owe(a)
+	if len(l.Holder) > 0 {
+		for i := range charges {
+			charges[i].life = c.reserve(a.states[charges[i].state])
+		}
+		h := t.use(l.Holder)
+		if from, to := a.of(h); to-from >= LeasesPerHolderMax {
+			c.endLease(a, from)
+		}
+		t.add(a, lease{holder: h, units: l.Granted, end: now + l.TTL, window: u.start, charges: charges, untold: c.ledger.on})
+		if p, isNew := t.party(u, h); isNew {
+			c.tellParty(a, u, p)
+		}
 	}
+	l.Holders, l.Total = a.holders, u.authorised
 }
 
 // plus adds, and stops at what replies can hold.
