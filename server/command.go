@@ -135,7 +135,7 @@ const commandNameBytesMax = 24
 var byCommand map[string]*Command
 
 func init() {
-	for _, rows := range [][]*Command{limitCommands, settleCommands, leaseCommands, throttleCommands, planCommands, keyCommands, connectionCommands, serverCommands, keepCommands, accessCommands} {
+	for _, rows := range [][]*Command{limitCommands, settleCommands, leaseCommands, throttleCommands, planCommands, keyCommands, connectionCommands, serverCommands, keepCommands, watchCommands, accessCommands} {
 		table = append(table, rows...)
 	}
 	byCommand = make(map[string]*Command, len(table))

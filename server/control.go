@@ -41,6 +41,8 @@ var controlRoutes = []route{
 	{"GET /keys/{key...}", (*Server).getKey},
 	{"POST /check", (*Server).check},
 	{"POST /reload", (*Server).postReload},
+	{"GET /top", (*Server).getTop},
+	{"GET /denials", (*Server).getDenials},
 }
 
 // control is the control plane.

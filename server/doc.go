@@ -27,6 +27,7 @@
 //	introspect.go   COMMAND; docs.go: COMMAND DOCS; help.go: RL.HELP
 //	info.go         the table of statistics, which INFO prints
 //	metrics.go      the metrics; metrics_table.go: their rows; measure.go: counting
+//	watch.go        who is limited, and why
 //	canary.go       whether limiting works, found out by being limited
 //	admin.go        probes, metrics and profiles over HTTP; control.go: the control plane
 //	settings.go     CONFIG, which tells and changes the settings (internal/settings)

@@ -120,6 +120,7 @@ func (s *session) received(n int) bool {
 	s.work = s.server.works.Get().(*work)
 	s.look()
 	s.arrived, s.answered = s.server.clock.Now(), 0
+	s.batch.Client = uint32(s.id)
 	ok := s.parse() && s.flush() && s.write()
 	if s.answered > 0 {
 		s.measures.answered.add(inSeconds, s.since(s.arrived), s.answered)
@@ -165,6 +166,7 @@ func (s *session) release() {
 // empty makes the work ready for whoever takes it next.
 func (w *work) empty() {
 	w.batch.Clear()
+	w.batch.Client = 0
 	w.out, w.pending = w.out[:0], w.pending[:0]
 	w.forget()
 }

@@ -22,8 +22,9 @@ type Core struct {
 	stored algorithms.Stored // of the key that is being decided
 	stats  Stats
 	counts []Counts // by series
-	making int      // entries that the group which is being tried will need
-	pinned []slot   // entries that it has found, which may not be thrown away for it
+	watch  watch
+	making int    // entries that the group which is being tried will need
+	pinned []slot // entries that it has found, which may not be thrown away for it
 	bounds Bounds
 	ledger ledger
 	ids    ids
@@ -450,7 +451,7 @@ func (c *Core) Slots() int { return max(int(c.slab.next), 1) - 1 }
 func (c *Core) Clear() {
 	was := *c
 	*c = *NewCore(was.wheel.now << tickBits)
-	c.stats, c.counts, c.bounds, c.ledger = was.stats, was.counts, was.bounds, was.ledger
+	c.stats, c.counts, c.watch, c.bounds, c.ledger = was.stats, was.counts, was.watch, was.bounds, was.ledger
 	c.ids, c.reserved, c.notes = was.ids, was.reserved, was.notes
 	for _, a := range was.leases.queue {
 		for i := range a.out {

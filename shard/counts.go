@@ -23,26 +23,32 @@ func (c *Counts) Add(o Counts) {
 
 // count is where an operation is counted. The pointer is good until the next call.
 func (c *Core) count(op *Op) *Counts {
-	n := op.Series
-	if n == 0 {
-		n = uint32(op.Call.Limit.Algorithm)
-	}
+	n := seriesOf(op)
 	if int(n) >= len(c.counts) {
 		c.counts = append(c.counts, make([]Counts, int(n)+1-len(c.counts))...)
 	}
 	return &c.counts[n]
 }
 
+func seriesOf(op *Op) uint32 {
+	if op.Series == 0 {
+		return uint32(op.Call.Limit.Algorithm)
+	}
+	return op.Series
+}
+
 // allowed counts a charge.
 func (c *Core) allowed(op *Op) {
 	c.stats.Allowed++
 	c.count(op).Allowed++
+	c.watch.sawCharge(op.Call.Now, op)
 }
 
 // denied counts a denial.
 func (c *Core) denied(op *Op) {
 	c.stats.Denied++
 	c.count(op).Denied++
+	c.watch.sawDenial(op.Call.Now, op)
 }
 
 // Counts are the decisions so far, by series. They are the core's own.

@@ -15,6 +15,7 @@ const BatchOpsMax = 1024
 type Batch struct {
 	Ops     []Op
 	parts   [][]uint32 // for each shard, which of Ops are its own
+	Client  uint32     // who asks, for the list of denials
 	joint   bool       // a group of operations may lie on several shards
 	begin   uint32     // the shard that comes first, another for each run
 	late    []bool     // shards that somebody else had
@@ -86,7 +87,7 @@ func (b *Batch) Add(tagHash uint64) *Op {
 	n := Route(tagHash, len(b.parts))
 	b.parts[n] = append(b.parts[n], uint32(i))
 	op := &b.Ops[i]
-	op.View, op.Leasing, op.ID, op.Join, op.Group, op.shard, op.Series = nil, nil, "", 0, 0, uint16(n), 0
+	op.View, op.Leasing, op.ID, op.Join, op.Group, op.shard, op.Series, op.Client = nil, nil, "", 0, 0, uint16(n), 0, b.Client
 	op.Shadow, op.Free, op.Unsaved, op.Full, op.WrongType, op.TooDeep, op.Held = false, false, false, false, false, false, false
 	return op
 }

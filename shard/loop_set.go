@@ -16,6 +16,7 @@ func NewSet(n int, clock Clock) *Set {
 	set := &Set{}
 	for range n {
 		s := newShard(clock)
+		s.core.watch.keep = max(DenialsMax/n, 1)
 		set.shards = append(set.shards, s)
 		set.group.Go(s.loop)
 	}

@@ -60,6 +60,7 @@ type Op struct {
 	shard    uint16 // where it lives
 	Join     uint16 // how many are decided together from here on; 0: alone, or joined with the one before
 	Series   uint32 // what it is counted under; 0: its algorithm
+	Client   uint32 // who asks, for the list of denials
 	Kind     Kind
 	Group    uint8 // how many operations from here on answer for one plan; 0: this one is no plan's, or not the first
 	Shadow   bool  // decided beside the others: never denies them, charged only if it passes itself

@@ -74,7 +74,7 @@ func rootCommand() *cobra.Command {
 		}
 	}
 	grouped(groupServer, serveCommand(), configCommand())
-	grouped(groupOperate, reloadCommand(), healthcheckCommand())
+	grouped(groupOperate, reloadCommand(), healthcheckCommand(), topCommand())
 	grouped(groupFiles, checkCommand(), dataCommand())
 	grouped(groupBinary, versionCommand(), manCommand(), benchCommand())
 	return root

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -188,6 +189,39 @@ func TestHealthcheck(t *testing.T) {
 	}
 }
 
+// top shows who is limited, once or until it is interrupted.
+func TestTop(t *testing.T) {
+	p := start(t, "--dir", "")
+	c := p.dial()
+	for range 3 {
+		c.ask("RL.ALLOW user:42 token_bucket 1 1h")
+	}
+	out, err, status := run(t, "top", "--once", "--server", p.address)
+	if status != 0 || !hasLine(out, "user:42 token_bucket 2 0") || !strings.Contains(out, "1 clients; 1 keys") && !strings.Contains(out, "2 clients; 1 keys") {
+		t.Errorf("exit %d, %s\n%s", status, err, out)
+	}
+	live := exec.Command(program, "top", "--every", "100ms", "--server", p.address)
+	var screen strings.Builder
+	var mu sync.Mutex
+	live.Stdout = &lines{line: func(line string) { mu.Lock(); defer mu.Unlock(); screen.WriteString(line + "\n") }}
+	if err := live.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.until("it has drawn twice", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Count(screen.String(), "\x1b[H\x1b[2JSluice ") > 1 && strings.Contains(screen.String(), "decisions/s 0 allowed, 0 denied")
+	})
+	live.Process.Signal(syscall.SIGINT)
+	if err := live.Wait(); err != nil {
+		t.Error(err)
+	}
+	p.terminate()
+	if _, err, status := run(t, "top", "--once", "--server", p.address); status != 1 || !strings.Contains(err, "does not answer") {
+		t.Errorf("exit %d, %s", status, err)
+	}
+}
+
 // What scripts and packagers ask the binary for.
 func TestAboutTheBinary(t *testing.T) {
 	out, _, status := run(t, "version", "--json")
@@ -211,7 +245,7 @@ func TestAboutTheBinary(t *testing.T) {
 
 // Every command has an example in its help.
 func TestEveryCommandHasAnExample(t *testing.T) {
-	for _, words := range []string{"", "serve", "check", "config", "config show", "reload", "healthcheck", "version", "data", "data check", "data repair", "man"} {
+	for _, words := range []string{"", "serve", "check", "config", "config show", "reload", "healthcheck", "top", "version", "data", "data check", "data repair", "man"} {
 		out, _, status := run(t, append(strings.Fields(words), "--help")...)
 		if status != 0 || !strings.Contains(out, "Examples:\n  sluice "+words) {
 			t.Errorf("sluice %s --help: exit %d\n%s", words, status, out)

@@ -77,6 +77,8 @@ func TestWrongFlags(t *testing.T) {
 		{"config show --shards 0", "--shards must be from 1 to 256, got 0"},
 		{"check", "one file is wanted, such as: sluice check sluice.yaml"},
 		{"man", "one directory is wanted, such as: sluice man ./man"},
+		{"top --rows 0", "--rows must be from 1 to 50, got 0"},
+		{"top --every 1ms", "--every must be at least 100ms, got 1ms"},
 		{"reload --timeout soon", `invalid argument "soon" for "--timeout" flag: time: invalid duration "soon" (sluice reload --help lists the flags)`},
 		{"data", "sluice data wants a command: check or repair"},
 		{"data chek x", `sluice data has no command "chek", only check and repair`},
