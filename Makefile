@@ -16,12 +16,13 @@ CRASH_KILLS ?= 1000
 FUZZTIME    ?= 10s
 LAWS_CALLS  ?= 10000000
 MODEL_SECONDS ?= 120
+SEEDS       ?= 20
 
 # The packages that goroutines meet in, and those with checks under `-tags invariants`; the ones that are there.
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test race invariants laws fuzz crash model docs lint bench bench-smoke bench-parts clean
+.PHONY: help build run test race invariants laws fuzz crash model gateways docs lint bench bench-smoke bench-parts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -74,6 +75,9 @@ crash: ## kill -9 a working server CRASH_KILLS (1000) times and hold what is lef
 
 model: ## MODEL_SECONDS (120) of calls from many connections, with kills, against a model that knows every unit
 	SLUICE_MODEL_SECONDS=$(MODEL_SECONDS) go test ./cmd/sluice -run '^TestModel$$' -count=1 -timeout 0 -v
+
+gateways: ## simulate twenty gateways on one server, for SEEDS (20) seeds
+	go test ./client/sluicetest -run 'Admitted|Burst|Units|Away|Reports|Jumps' -count=1 -timeout 0 -v -args -seeds=$(SEEDS)
 
 docs: ## write docs/commands.md and docs/settings.md anew from their tables
 	go test ./server ./internal/settings -run '^TestDocs' -count=1 -args -update

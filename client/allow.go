@@ -30,6 +30,7 @@ func (c *Client) Allow(ctx context.Context, key string, l Limit, cost int64, opt
 		return c.allowSlow(ctx, p, h, key, l, cost)
 	}
 	e.used = now
+	e.calls++
 	e.decide(&d, now)
 	p.tally[SourceLease][1]++
 	if e.runsOut(now) {
@@ -120,10 +121,12 @@ func (c *Client) entry(p *part, h uint64, key string, l Limit) *entry {
 func (c *Client) decideHere(p *part, e *entry, cost int64, began, now time.Duration, away bool) (Decision, bool) {
 	if e.spend(cost, now) {
 		e.used = now
+		e.calls++
 		return p.count(e.decision(now)), true
 	}
 	if retry, ok := e.denied(cost, now); ok {
 		e.used = now
+		e.calls++
 		d := e.decision(now)
 		d.Allowed, d.RetryAfter = false, retry
 		if e.denial.heard >= began {

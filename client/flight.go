@@ -57,7 +57,7 @@ func (c *Client) lease(n *node, p *part, e *entry, want, least int64, now time.D
 		if debit != nil {
 			n.send(context.Background(), debit) // before the lease, so that it counts; not again, lest it count twice
 		}
-		c.land(n, p, e, f, args, least)
+		c.land(n, p, e, f, args, want, least)
 	}) {
 		e.flight = f
 	} else {
@@ -84,7 +84,7 @@ func (c *Client) debit(e *entry, now time.Duration) []any {
 }
 
 // land asks for a lease and takes in what comes of it.
-func (c *Client) land(n *node, p *part, e *entry, f *flight, args []any, least int64) {
+func (c *Client) land(n *node, p *part, e *entry, f *flight, args []any, want, least int64) {
 	sent := c.now()
 	r := n.send(context.Background(), args)
 	var l leased
@@ -110,12 +110,17 @@ func (c *Client) land(n *node, p *part, e *entry, f *flight, args []any, least i
 	}
 	c.leasedUnits.Add(uint64(l.granted))
 	c.offset.Store(int64(time.Duration(l.serverTime)*time.Millisecond - (sent+now)/2))
+	heard := e.known.at
 	e.hear(known{ever: true, at: now, limit: l.limit, remaining: l.remaining, resetAt: now + l.reset, name: e.known.name})
 	e.bound(c.accuracy, c.leaseMax, l.limit, l.holders)
 	e.share.saw(l.window, l.granted, l.total)
 	if l.total > 0 {
 		c.sawShare(float64(l.granted) / float64(l.total))
 	}
+	if l.granted < want {
+		e.slowDown(heard, now)
+	}
+	e.calls = 0
 	if l.granted == 0 {
 		e.deny(least, l.retry, now)
 		return

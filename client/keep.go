@@ -48,7 +48,9 @@ func (c *Client) keep() {
 		wall, mono = w, m
 		c.look(last, now, slept)
 		last = now
-		c.beside(c.flush)
+		if c.outbox.len() > 0 {
+			c.beside(c.flush)
+		}
 	}
 }
 
@@ -75,7 +77,9 @@ func (c *Client) look(last, now time.Duration, slept bool) {
 			c.report(e)
 		}
 		p.mu.Unlock()
-		c.beside(func(ctx context.Context) { c.giveBackAll(ctx, back) })
+		if len(back) > 0 {
+			c.beside(func(ctx context.Context) { c.giveBackAll(ctx, back) })
+		}
 	}
 }
 
@@ -106,7 +110,9 @@ func (c *Client) forget(key string) {
 		}
 	}
 	p.mu.Unlock()
-	c.beside(func(ctx context.Context) { c.giveBackAll(ctx, back) })
+	if len(back) > 0 {
+		c.beside(func(ctx context.Context) { c.giveBackAll(ctx, back) })
+	}
 }
 
 // returnLater gives units back in a goroutine.
@@ -116,9 +122,6 @@ func (c *Client) returnLater(r returning) {
 
 // giveBackAll gives units back. What does not arrive counts as spent.
 func (c *Client) giveBackAll(ctx context.Context, list []returning) {
-	if len(list) == 0 {
-		return
-	}
 	byNode := map[*node][]returning{}
 	for _, r := range list {
 		if n, err := c.nodeOf(ctx, r.key); err == nil && !n.away.Load() {

@@ -22,7 +22,7 @@ const (
 	LeaseTTL = 2 * LeaseTime
 	// RecheckInterval is how long a denial is repeated here before the server is asked
 	// again.
-	RecheckInterval = 50 * time.Millisecond
+	RecheckInterval = 100 * time.Millisecond
 
 	// aheadParts is the part of a lease, one in so many, that is left when the next one
 	// is asked for.
@@ -86,7 +86,7 @@ func (e *entry) retire(l *lease) {
 // runsOut says whether the next lease should be asked for now.
 func (e *entry) runsOut(now time.Duration) bool {
 	return e.cur.left <= e.cur.granted/aheadParts && e.cur.granted > 0 && e.ahead.left == 0 && e.flight == nil &&
-		e.most > 1 && now-e.cur.from < LeaseTime && (e.denial.cost == 0 || now >= e.denial.recheck)
+		e.most > 1 && now-e.cur.from < LeaseTime && now >= e.askFrom && (e.denial.cost == 0 || now >= e.denial.recheck)
 }
 
 // next is how many units to ask for, 0 if the server should decide the call itself. What
@@ -172,10 +172,24 @@ func (e *entry) deny(cost int64, retry, now time.Duration) {
 	e.denial = denial{cost: cost, heard: now, passesAt: now + retry, recheck: now + RecheckInterval, never: retry == Never}
 }
 
+// slowDown is for a key of which there is less than is wanted. Everybody would ask for
+// every unit that is earned; so whoever is called often waits until most calls have come,
+// and finds more. What a call is told in the meantime is when that is.
+func (e *entry) slowDown(heard, now time.Duration) {
+	if e.most > 1 && e.calls > 0 && now > heard {
+		if pause := time.Duration(float64(now-heard) / float64(e.calls) * float64(e.most)); pause < RecheckInterval {
+			e.askFrom = now + pause
+		}
+	}
+}
+
 // denied says whether the call is denied without asking, and for how long.
 func (e *entry) denied(cost int64, now time.Duration) (retry time.Duration, ok bool) {
 	d := &e.denial
+	slow := now < e.askFrom
 	switch {
+	case slow && (d.cost != cost || !d.never && d.passesAt < e.askFrom):
+		return upToMillis(e.askFrom - now), true
 	case d.cost != cost || now >= d.recheck:
 		return 0, false
 	case d.never:

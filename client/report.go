@@ -52,6 +52,13 @@ func (o *outbox) put(r report) bool {
 	return true
 }
 
+// len is how many reports wait.
+func (o *outbox) len() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.waiting)
+}
+
 // all returns what waits.
 func (o *outbox) all() []report {
 	o.mu.Lock()
@@ -74,6 +81,13 @@ func (o *outbox) sent(r report, lost bool) {
 	if lost {
 		o.lost++
 	}
+}
+
+// dropped is how many reports were lost.
+func (o *outbox) dropped() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lost
 }
 
 // lose counts reports that will not be sent.

@@ -81,9 +81,7 @@ func (c *Client) Stats() Stats {
 		s.Away = s.Away || n.(*node).away.Load()
 		return true
 	})
-	c.outbox.mu.Lock()
-	s.ReportsWaiting, s.ReportsLost = len(c.outbox.waiting), c.outbox.lost
-	c.outbox.mu.Unlock()
+	s.ReportsWaiting, s.ReportsLost = c.outbox.len(), c.outbox.dropped()
 	for i := range s.Calls.Counts {
 		s.Calls.Counts[i] = c.calls.counts[i].Load()
 	}

@@ -50,6 +50,8 @@ type entry struct {
 	most       int64         // units that a lease may have; 0: not known yet
 	used       time.Duration // when a call was made last
 	flight     *flight       // the one request that is under way
+	calls      int64         // since the last answer about a lease
+	askFrom    time.Duration // when the server is asked again, after it had less than was wanted
 	waiting    int64         // units that callers wait for
 	holder     string        // by which the server knows what this entry holds
 	unleasable bool          // the server would not lease
