@@ -186,7 +186,7 @@ func TestLegalStates(t *testing.T) {
 	law(t, func(h *history) error {
 		return live(h, func(k *key, _ step, _ Decision) error {
 			l := k.stored.Limit
-			if l == nil || l.Algorithm == SlidingLog || Legal(k.stored.State, l) {
+			if l == nil || l.Logged() || Legal(k.stored.State, l) {
 				return nil
 			}
 			return errors.New("not legal")

@@ -14,8 +14,8 @@ import (
 
 // law runs f over random histories of every algorithm.
 func law(t *testing.T, f func(h *history) error) {
-	for i := range Rates() {
-		a := &Rates()[i]
+	for i := range All() {
+		a := &All()[i]
 		t.Run(a.Name, func(t *testing.T) { histories(t, a, f) })
 	}
 }

@@ -44,6 +44,13 @@ func meters(l *Limit) bool {
 	return l.Algorithm == TokenBucket || l.Algorithm == GCRA || l.Algorithm == LeakyBucket
 }
 
+// counts says whether a limit is of the model that counts what falls into a window.
+func counts(l *Limit) bool { return l.Algorithm == FixedWindow || l.Algorithm == Budget }
+
+// lists says whether a limit is of a model that lists what was charged, each with an
+// end of its own. A permit that nobody releases is an entry like any other.
+func lists(l *Limit) bool { return l.Algorithm == SlidingLog || l.Algorithm == Concurrency }
+
 func capacityOf(l *Limit) uint64 {
 	if meters(l) {
 		return l.Burst
@@ -67,11 +74,11 @@ func (o *oracle) used(t uint64) *big.Rat {
 			return new(big.Rat)
 		}
 		return left
-	case o.limit.Algorithm == FixedWindow:
+	case counts(o.limit):
 		if now.Cmp(o.end) < 0 {
 			sum.Set(o.count)
 		}
-	case o.limit.Algorithm == SlidingLog:
+	case lists(o.limit):
 		for _, e := range o.entries {
 			if now.Cmp(e.end) < 0 {
 				sum.Add(sum, e.units)
@@ -166,18 +173,18 @@ func (o *oracle) charge(c *Call, t uint64, used *big.Rat) {
 			next.level = new(big.Rat).SetInt(roundUp(used))
 		}
 		next.level.Add(next.level, ratio(c.Cost))
-	case l.Algorithm == FixedWindow:
+	case counts(l):
 		next.count = sum
 		switch {
 		case l.Align != AlignFirst:
 			next.end = windowEndOf(l, now, c.KeyHash)
-		case was != nil && was.Algorithm == FixedWindow && was.Align == AlignFirst && was.Window == l.Window:
+		case was != nil && was.Algorithm == l.Algorithm && was.Align == AlignFirst && was.Window == l.Window:
 			next.end = o.end
 		default:
 			next.end = new(big.Int).Add(now, window)
 		}
-	case l.Algorithm == SlidingLog:
-		if was != nil && was.Algorithm == SlidingLog {
+	case lists(l):
+		if was != nil && lists(was) {
 			sum = cost
 			next.entries = slices.DeleteFunc(o.entries, func(e oracleEntry) bool { return e.end.Cmp(now) <= 0 })
 		}

@@ -39,7 +39,11 @@ func (k *key) ask(s step) (d Decision) {
 		return d
 	}
 	Allow(&s.call, &k.stored, &d)
-	if k.stored.Limit != nil && k.stored.Limit.Algorithm != SlidingLog {
+	switch l := k.stored.Limit; {
+	case l == nil:
+	case l.Algorithm == Concurrency && d.Allowed:
+		k.stored.Log.Name("permit", d.Remaining)
+	case !l.Logged():
 		k.stored.Log.Reset()
 	}
 	return d
@@ -48,7 +52,7 @@ func (k *key) ask(s step) (d Decision) {
 func (k *key) clone() *key {
 	c := *k
 	log := *k.stored.Log
-	log.runs = slices.Clone(log.runs)
+	log.runs, log.ids = slices.Clone(log.runs), slices.Clone(log.ids)
 	c.stored.Log = &log
 	return &c
 }
@@ -197,7 +201,7 @@ func drawHistory(dice *rand.Rand, a *Algorithm) *history {
 	for range h.IntN(4) {
 		switch id := a.ID; h.IntN(4) {
 		case 0:
-			id = Rates()[h.IntN(len(Rates()))].ID
+			id = h.kin(a.ID)
 			fallthrough
 		case 1:
 			h.limits = append(h.limits, h.limit(id))
@@ -244,6 +248,14 @@ func (h *history) limit(id ID) *Limit {
 	})
 }
 
+// kin is an algorithm whose states convert into those of another.
+func (h *history) kin(id ID) ID {
+	if Of(id).Kind != Rate {
+		return id // each is a kind of its own
+	}
+	return Rates()[h.IntN(len(Rates()))].ID
+}
+
 // sibling is a limit in which one thing is other than in l.
 func (h *history) sibling(l *Limit) *Limit {
 	s := *l
@@ -257,7 +269,7 @@ func (h *history) sibling(l *Limit) *Limit {
 	case 3:
 		s.Align = Align(h.IntN(3))
 	case 4:
-		s.Algorithm = Rates()[h.IntN(len(Rates()))].ID
+		s.Algorithm = h.kin(l.Algorithm)
 	}
 	return h.legal(s)
 }

@@ -1,8 +1,9 @@
 package main
 
 // A model beside the server: connections charge several limits at once, reserve and
-// settle, take permits and give them back, and the server is killed again and again.
-// Every call has an id and is repeated until it is answered, so the model knows what
+// settle, lease and return, take permits and give them back, and the server is killed
+// again and again. Every call has an id or a holder of its own and is repeated until
+// it is answered, so the model knows what
 // must be used to the unit: nothing is charged on a denial, nothing half, nothing
 // twice, nothing above a limit.
 //
@@ -62,12 +63,14 @@ type modelClient struct {
 	r    *rand.Rand
 	next int
 	todo []modelCall // a call, and what is to be called after it
+	sent int         // how often the call was sent that is answered now
 }
 
 // modelCall is a call, and what its answer means. It may be sent again.
 type modelCall struct {
 	line     string
 	answered func(c *modelClient, reply string)
+	sent     int // how often
 }
 
 // modelAccount names an account's state, and the words of a group that charges it.
@@ -95,9 +98,11 @@ func (m *model) charge(state string, units int64) {
 
 // choose makes the next call.
 func (c *modelClient) choose() modelCall {
-	switch c.r.IntN(10) {
+	switch c.r.IntN(12) {
 	case 0, 1, 2:
 		return c.reserve()
+	case 10, 11:
+		return c.lease()
 	case 3, 4:
 		return c.acquire()
 	case 5:
@@ -116,7 +121,7 @@ func (c *modelClient) allowAll() modelCall {
 		line += " " + group
 		charges[state] = cost
 	}
-	return modelCall{line + " IDEMPOTENT " + c.id() + " TTL 1h", func(c *modelClient, reply string) {
+	return modelCall{line: line + " IDEMPOTENT " + c.id() + " TTL 1h", answered: func(c *modelClient, reply string) {
 		switch {
 		case strings.HasPrefix(reply, "[1 0 "):
 			for state, cost := range charges {
@@ -132,7 +137,7 @@ func (c *modelClient) allowAll() modelCall {
 func (c *modelClient) reserve() modelCall {
 	amount, id := 1+c.r.Int64N(8), c.id()
 	state, group := modelAccount(c.r.IntN(modelAccounts), amount)
-	return modelCall{"RL.RESERVE " + group + " TTL 1h ID " + id, func(c *modelClient, reply string) {
+	return modelCall{line: "RL.RESERVE " + group + " TTL 1h ID " + id, answered: func(c *modelClient, reply string) {
 		if !strings.HasSuffix(reply, " "+id+"]") {
 			return
 		}
@@ -145,9 +150,9 @@ func (c *modelClient) reserve() modelCall {
 		first := ""
 		// What comes back may be granted to others at once, before the answer is here.
 		c.todo = append(c.todo,
-			modelCall{"PING", func(c *modelClient, _ string) { c.charge(state, -back) }},
-			modelCall{settle, func(_ *modelClient, reply string) { first = reply }},
-			modelCall{settle, func(c *modelClient, reply string) {
+			modelCall{line: "PING", answered: func(c *modelClient, _ string) { c.charge(state, -back) }},
+			modelCall{line: settle, answered: func(_ *modelClient, reply string) { first = reply }},
+			modelCall{line: settle, answered: func(c *modelClient, reply string) {
 				if reply != first || reply[0] != '[' {
 					c.t.Errorf("%s: %s, and again: %s", settle, first, reply)
 				}
@@ -155,10 +160,40 @@ func (c *modelClient) reserve() modelCall {
 	}}
 }
 
+// lease leases what there is, and returns it or lets it count as spent. One that was
+// asked for more than once, because the answer was lost, may have been granted each
+// time; whatever the holder has is returned then.
+func (c *modelClient) lease() modelCall {
+	want, holder := 1+c.r.Int64N(20), c.id()
+	i := c.r.IntN(modelAccounts)
+	state, group := modelAccount(i, want)
+	key := fmt.Sprint("account:", i)
+	return modelCall{line: "RL.LEASE " + group + " TTL 1h HOLDER " + holder, answered: func(c *modelClient, reply string) {
+		var granted int64
+		if _, err := fmt.Sscanf(reply, "[%d ", &granted); err != nil || granted > want {
+			c.t.Errorf("RL.LEASE %s: %s", group, reply)
+		}
+		back := func(n int64) modelCall {
+			return modelCall{line: fmt.Sprintf("RL.RETURN %s %s %d", key, holder, n), answered: func(*modelClient, string) {}}
+		}
+		switch {
+		case c.sent > 1:
+			c.todo = append(c.todo, back(1_000_000))
+		case granted > 0:
+			c.charge(state, granted)
+			if c.r.IntN(4) > 0 {
+				c.todo = append(c.todo,
+					modelCall{line: "PING", answered: func(c *modelClient, _ string) { c.charge(state, -granted) }},
+					back(granted+1))
+			}
+		}
+	}}
+}
+
 // acquire takes a permit, and mostly gives it back.
 func (c *modelClient) acquire() modelCall {
 	id := c.id()
-	return modelCall{fmt.Sprintf("RL.ACQUIRE permits %d 1h ID %s", modelPermits, id), func(c *modelClient, reply string) {
+	return modelCall{line: fmt.Sprintf("RL.ACQUIRE permits %d 1h ID %s", modelPermits, id), answered: func(c *modelClient, reply string) {
 		if !strings.HasPrefix(reply, "[1 ") {
 			return
 		}
@@ -171,12 +206,12 @@ func (c *modelClient) acquire() modelCall {
 			return // its holder is gone
 		}
 		c.todo = append(c.todo,
-			modelCall{"PING", func(c *modelClient, _ string) {
+			modelCall{line: "PING", answered: func(c *modelClient, _ string) {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				delete(c.held, id)
 			}},
-			modelCall{"RL.RELEASE permits " + id, func(*modelClient, string) {}})
+			modelCall{line: "RL.RELEASE permits " + id, answered: func(*modelClient, string) {}})
 	}}
 }
 
@@ -185,11 +220,11 @@ func (c *modelClient) define() modelCall {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n > 0 {
-		return modelCall{"PING", func(*modelClient, string) {}}
+		return modelCall{line: "PING", answered: func(*modelClient, string) {}}
 	}
 	n := 1 + c.r.IntN(1000)
 	c.plan = n
-	return modelCall{"RL.PLAN SET model " + fmt.Sprintf(modelPlan, n), func(c *modelClient, reply string) {
+	return modelCall{line: "RL.PLAN SET model " + fmt.Sprintf(modelPlan, n), answered: func(c *modelClient, reply string) {
 		if reply != "+OK" {
 			c.t.Errorf("RL.PLAN SET: %s", reply)
 		}
@@ -207,6 +242,7 @@ func (c *modelClient) call(conn *client, more func() bool) {
 			}
 			c.todo = append(c.todo, c.choose())
 		}
+		c.todo[0].sent++
 		now := c.todo[0]
 		if _, err := conn.conn.Write(request(nil, strings.Fields(now.line)...)); err != nil {
 			return
@@ -215,7 +251,7 @@ func (c *modelClient) call(conn *client, more func() bool) {
 		if err != nil {
 			return
 		}
-		c.todo = c.todo[1:]
+		c.todo, c.sent = c.todo[1:], now.sent
 		now.answered(c, reply)
 		c.mu.Lock()
 		c.asks++
