@@ -37,6 +37,7 @@ func exacts() []exact {
 		exact{"RL.ALLOWALL in one shard", CountFirst, "RL.ALLOWALL {{key}}:a token_bucket 1000 52w 1 {{same}}:b fixed_window 700 52w 1", 700},
 		exact{"RL.ALLOWALL in two shards", CountFirst,
 			"RL.ALLOWALL {" + near + "}:{key} token_bucket 1000 52w 1 {" + far + "}:{same} fixed_window 700 52w 1", 700},
+		exact{"RL.LEASE of 7 units, units", CountFirst, "RL.LEASE lease:{key} fixed_window 1000 52w 7 HOLDER h", exactLimit},
 		exact{"RL.ALLOW @plan, 3 limits", CountFirst, "RL.ALLOW plan:{key} @exact 1", 700},
 	)
 }

@@ -90,7 +90,7 @@ type runner struct {
 // Run measures. An error means that nothing can be said: a server that could not be started, wrong answers, one call too
 // many that passed. Targets that are missed are no error; see Report.Missed.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "sluice-bench-")
@@ -122,7 +122,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r.report, nil
 }
 
-func (o *Options) check() error {
+// Check says what is wrong with the options, and finds redis-server where it is not given.
+func (o *Options) Check() error {
 	names, _ := StageNames()
 	for _, s := range o.Stages {
 		if !slices.Contains(names, s) {

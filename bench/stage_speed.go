@@ -154,6 +154,7 @@ func callsOf() []call {
 			"RL.ALLOWALL {" + near + "}:{key} token_bucket 100 1s 1 {" + far + "}:{same} token_bucket 10000 1m 1"},
 		call{"RL.ALLOW @plan, 1 limit", 1, CountFirst, "RL.ALLOW plan:{key} @one 1"},
 		call{"RL.ALLOW @plan, 3 limits", 3, CountFirst, "RL.ALLOW plan:{key} @three 1"},
+		call{"RL.LEASE of 100 units", 1, CountFirst, "RL.LEASE lease:{key} token_bucket 100000 1s 100 HOLDER h TTL 1s"},
 		call{"RL.ALLOW with an id", 1, CountFirst, "RL.ALLOW id:{key} token_bucket 100 1s 1 IDEMPOTENT {same} TTL 1s"},
 		call{"RL.ACQUIRE", 1, CountFirst, "RL.ACQUIRE permits:{key} 1000 10ms"},
 	)

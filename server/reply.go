@@ -124,8 +124,13 @@ func appendDecision(out []byte, d *algorithms.Decision) []byte {
 
 // appendDigits writes a number; most of them are small.
 func appendDigits(out []byte, n uint64) []byte {
-	if n < 10 {
+	switch {
+	case n < 10:
 		return append(out, byte('0'+n))
+	case n < 100:
+		return append(out, byte('0'+n/10), byte('0'+n%10))
+	case n < 1000:
+		return append(out, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
 	}
 	return strconv.AppendUint(out, n, 10)
 }

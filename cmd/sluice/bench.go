@@ -95,6 +95,9 @@ func (f *benchFlags) run(c *cobra.Command) (err error) {
 			return err
 		}
 	}
+	if err := o.Check(); err != nil {
+		return err
+	}
 	if o.Binary, err = os.Executable(); err != nil {
 		return faultError{err}
 	}
