@@ -159,7 +159,7 @@ const (
 // startSluice starts Sluice with nothing kept, but for what the flags say.
 func (r *runner) startSluice(flags ...string) (*server, error) {
 	port := r.Port + portSluice
-	args := []string{"serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--log-level", "warn"}
+	args := []string{"serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--log-level", "warn", "--max-clients", strconv.Itoa(ConnectionsMax)}
 	if r.ProfileDir != "" {
 		args = append(args, "--profile", r.ProfileDir)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -23,6 +24,8 @@ import (
 const (
 	chartWidth  = 7 * vg.Inch
 	chartHeight = 4 * vg.Inch
+	// legendPart is how much is added to the height of the lines for the legend.
+	legendPart = 0.4
 )
 
 func main() {
@@ -61,14 +64,9 @@ func draw(c bench.Chart, file string) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.Y
 	p.BackgroundColor = color.White
-	p.Y.Tick.Marker = ticks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{plot.DefaultTicks{}}, ticks{plot.DefaultTicks{}}
 	if c.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	}
-	if c.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	} else {
-		p.Y.Min = 0
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks{plot.LogTicks{Prec: -1}}
 	}
 	p.Add(plotter.NewGrid())
 	for i, l := range c.Lines {
@@ -88,7 +86,15 @@ func draw(c bench.Chart, file string) error {
 		p.Add(drawn, marks)
 		p.Legend.Add(l.Name, drawn, marks)
 	}
-	p.Legend.Top, p.Legend.Left = !c.LogY || c.Y != "µs", true
+	// The legend stands above the lines.
+	p.Legend.Top, p.Legend.Left = true, true
+	if c.LogY {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, ticks{plot.LogTicks{Prec: -1}}
+		p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, legendPart)
+	} else {
+		p.Y.Min = 0
+		p.Y.Max *= 1 + legendPart
+	}
 	if err := p.Save(chartWidth, chartHeight, file); err != nil {
 		return fmt.Errorf("chart %s: %w", file, err)
 	}
@@ -96,13 +102,13 @@ func draw(c bench.Chart, file string) error {
 }
 
 // ticks writes the numbers of an axis with their thousands apart.
-type ticks struct{}
+type ticks struct{ plot.Ticker }
 
 // Ticks implements plot.Ticker.
-func (ticks) Ticks(least, most float64) []plot.Tick {
-	all := plot.DefaultTicks{}.Ticks(least, most)
+func (t ticks) Ticks(least, most float64) []plot.Tick {
+	all := t.Ticker.Ticks(least, most)
 	for i := range all {
-		if all[i].Label != "" {
+		if all[i].Label != "" && all[i].Value >= 1 {
 			all[i].Label = bench.Whole(all[i].Value)
 		}
 	}

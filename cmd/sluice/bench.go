@@ -54,7 +54,7 @@ func benchCommand() *cobra.Command {
 	}
 	flags, o := c.Flags(), &f.options
 	flags.StringSliceVar(&o.Stages, "only", nil, "`stages` to measure: "+strings.Join(names, ", "))
-	flags.DurationVar(&o.Turn, "turn", 2*time.Second, "`time` that a server is measured at once")
+	flags.DurationVar(&o.Turn, "turn", 1500*time.Millisecond, "`time` that a server is measured at once")
 	flags.IntVar(&o.Rounds, "rounds", 3, "`number` of rounds")
 	flags.BoolVar(&f.quick, "quick", false, "one short round of each and a million keys at most: to see that it works")
 	flags.BoolVar(&f.smoke, "smoke", false, "short rounds of what the targets need; fail if one is missed by more than 15 %")
