@@ -22,6 +22,9 @@ const (
 	errNoPassword = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 )
 
+// commandsByNumber is every row, subcommands among them.
+var commandsByNumber []*Command
+
 // catalog is the command table as rules speak of it.
 var catalog *access.Catalog
 
@@ -30,6 +33,7 @@ func newCatalog() *access.Catalog {
 	var commands []access.Command
 	each(func(c *Command) {
 		c.number = len(commands)
+		commandsByNumber = append(commandsByNumber, c)
 		categories := c.categories()
 		for i, name := range categories {
 			categories[i] = strings.TrimPrefix(name, "@")

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -237,13 +236,4 @@ func runACLSave(s *session, out []byte, _ [][]byte) ([]byte, error) {
 		return out, fmt.Errorf("ERR %w", err)
 	}
 	return redcon.AppendOK(out), nil
-}
-
-// describe is the session on one line, as CLIENT LIST has it.
-func (s *session) describe() string {
-	user := "(none)"
-	if s.user != nil {
-		user = s.user.Name
-	}
-	return "id=" + strconv.FormatInt(s.id, 10) + " addr=" + s.peer() + " name=" + s.client.name + " user=" + user + " resp=" + strconv.Itoa(s.proto)
 }

@@ -36,6 +36,8 @@ const (
 	FlagDangerous
 	// FlagSession: may change how the connection's next commands are treated.
 	FlagSession
+	// FlagMulti: may be part of a transaction although it is done alone.
+	FlagMulti
 )
 
 // flagNames are the names in COMMAND, in the order of the bits; it does not tell the others.
@@ -105,6 +107,9 @@ type Command struct {
 	write func(s *session, out []byte, ops []shard.Op) []byte
 	run   func(s *session, out []byte, args [][]byte) ([]byte, error)
 
+	// rewrite makes another request of this one, which is done in its place.
+	rewrite func(args [][]byte) ([][]byte, error)
+
 	// repeats: parse makes exactly one operation of this kind, with the key as
 	// first argument, so the memo may skip it.
 	repeats bool
@@ -120,6 +125,7 @@ var groups = []struct{ Name, Title string }{
 	{"ratelimit", "Rate limits"},
 	{"plans", "Plans and rules"},
 	{"generic", "Keys"},
+	{"transactions", "Transactions"},
 	{"connection", "Connection"},
 	{"server", "Server"},
 }
@@ -135,7 +141,7 @@ const commandNameBytesMax = 24
 var byCommand map[string]*Command
 
 func init() {
-	for _, rows := range [][]*Command{limitCommands, settleCommands, leaseCommands, throttleCommands, planCommands, keyCommands, connectionCommands, serverCommands, keepCommands, watchCommands, accessCommands} {
+	for _, rows := range [][]*Command{limitCommands, settleCommands, leaseCommands, throttleCommands, planCommands, keyCommands, connectionCommands, serverCommands, keepCommands, watchCommands, accessCommands, transactionCommands, answerCommands} {
 		table = append(table, rows...)
 	}
 	byCommand = make(map[string]*Command, len(table))

@@ -43,7 +43,9 @@ func runQuit(s *session, out []byte, _ [][]byte) ([]byte, error) {
 }
 
 func runReset(s *session, out []byte, _ [][]byte) ([]byte, error) {
-	s.proto, s.client.name = resp2, ""
+	s.leaveModes()
+	s.proto = resp2
+	s.say(func(c *client) { c.name, c.proto = "", resp2 })
 	s.account.Store(s.server.users.Initial())
 	return redcon.AppendString(out, "RESET"), nil
 }
@@ -82,7 +84,7 @@ type greeting struct {
 
 // runHello changes nothing unless all of its options are right.
 func runHello(s *session, out []byte, args [][]byte) ([]byte, error) {
-	g := greeting{proto: s.proto, name: s.client.name}
+	g := greeting{proto: s.proto, name: s.about.Load().name}
 	if len(args) > 1 {
 		n, err := algorithms.ParseWhole("protover", args[1], 0, 1<<31)
 		if err != nil {
@@ -103,7 +105,8 @@ func runHello(s *session, out []byte, args [][]byte) ([]byte, error) {
 	} else if s.user == nil {
 		return out, errors.New(errHelloFirst)
 	}
-	s.proto, s.client.name = g.proto, g.name
+	s.proto = g.proto
+	s.say(func(c *client) { c.name, c.proto = g.name, g.proto })
 	out = appendMap(out, s.proto, 7)
 	out = appendField(out, "server", "redis")
 	out = appendField(out, "version", RedisVersion)
@@ -151,22 +154,24 @@ func runClientID(s *session, out []byte, _ [][]byte) ([]byte, error) {
 }
 
 func runClientGetName(s *session, out []byte, _ [][]byte) ([]byte, error) {
-	if s.client.name == "" {
+	name := s.about.Load().name
+	if name == "" {
 		return appendNil(out, s.proto), nil
 	}
-	return redcon.AppendBulkString(out, s.client.name), nil
+	return redcon.AppendBulkString(out, name), nil
 }
 
 func runClientSetName(s *session, out []byte, args [][]byte) ([]byte, error) {
 	if err := checkClientText("Client names", args[2]); err != nil {
 		return out, err
 	}
-	s.client.name = string(args[2])
+	s.say(func(c *client) { c.name = string(args[2]) })
 	return redcon.AppendOK(out), nil
 }
 
 func runClientSetInfo(s *session, out []byte, args [][]byte) ([]byte, error) {
-	field := map[string]*string{"LIB-NAME": &s.client.lib, "LIB-VER": &s.client.version}[strings.ToUpper(string(args[2]))]
+	next := *s.about.Load()
+	field := map[string]*string{"LIB-NAME": &next.lib, "LIB-VER": &next.version}[strings.ToUpper(string(args[2]))]
 	if field == nil {
 		return out, fmt.Errorf("ERR Unrecognized option '%s', it must be LIB-NAME or LIB-VER", show(args[2]))
 	}
@@ -174,5 +179,6 @@ func runClientSetInfo(s *session, out []byte, args [][]byte) ([]byte, error) {
 		return out, err
 	}
 	*field = string(args[3])
+	s.about.Store(&next)
 	return redcon.AppendOK(out), nil
 }

@@ -24,6 +24,10 @@
 //	access.go       logging in, and the check of a request against a user's rules
 //	acl.go          the ACL commands; peers.go: addresses, strangers, guesses
 //	connection.go   HELLO, CLIENT, PING and other commands about a connection
+//	client.go       CLIENT LIST, INFO and KILL
+//	modes.go        what few connections are in: replies that are off, tracking, pauses
+//	multi.go        transactions; monitor.go: MONITOR and SLOWLOG
+//	answers.go      what tools ask a Redis server; FCALL
 //	introspect.go   COMMAND; docs.go: COMMAND DOCS; help.go: RL.HELP
 //	info.go         the table of statistics, which INFO prints
 //	metrics.go      the metrics; metrics_table.go: their rows; measure.go: counting

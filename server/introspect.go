@@ -25,7 +25,7 @@ func each(f func(c *Command)) {
 // categories are the ACL categories that follow from group and flags.
 func (c *Command) categories() []string {
 	list := []string{map[string]string{
-		"ratelimit": "@ratelimit", "plans": "@plans", "generic": "@keyspace", "connection": "@connection", "server": "@server",
+		"ratelimit": "@ratelimit", "plans": "@plans", "generic": "@keyspace", "transactions": "@transaction", "connection": "@connection", "server": "@server",
 	}[c.Group]}
 	if c.Group == "plans" && c.Sub == nil && !strings.Contains(c.Name, " ") {
 		list = append(list, "@ratelimit") // they ask for decisions

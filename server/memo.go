@@ -30,7 +30,7 @@ type memo struct {
 // group of a plan, with the key as first argument. Inline commands are not worth it,
 // nor are calls that bring a permit's id.
 func (m *memo) learn(s *session, c *Command, raw []byte) {
-	if !c.repeats || raw[0] != '*' || len(s.reader.spans) < 2 {
+	if !c.repeats || len(raw) == 0 || raw[0] != '*' || len(s.reader.spans) < 2 {
 		return
 	}
 	key := s.reader.spans[1]

@@ -90,6 +90,9 @@ type Server struct {
 	filesMax    int
 	users       *access.Users
 	denials     denials
+	slow        slowLog
+	monitors    monitors
+	paused      atomic.Pointer[stop]
 	guesses     guesses
 	wait        func(time.Duration) // for a while, or until the server ends
 	series      series
@@ -214,6 +217,8 @@ func (s *Server) newSession(conn net.Conn) *session {
 	id := s.ids.Add(1)
 	c := &session{server: s, conn: conn, id: id, proto: resp2, measures: &s.blocks[id%MeasureBlocks]}
 	c.sink = &patient{c}
+	c.about.Store(&client{proto: resp2})
+	c.watched.opened = s.seconds.Load()
 	c.watched.heard.Store(s.seconds.Load())
 	c.account.Store(s.users.Initial())
 	return c
@@ -240,6 +245,7 @@ func (s *Server) open(conn net.Conn) {
 	s.sessions[c] = struct{}{}
 	s.group.Go(func() {
 		c.serve()
+		c.leaveModes()
 		conn.Close()
 		s.mu.Lock()
 		delete(s.sessions, c)

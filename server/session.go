@@ -38,7 +38,10 @@ type session struct {
 	sink   io.Writer // conn, or a shorter way to it
 	id     int64
 	proto  int
-	client client
+	about  atomic.Pointer[client] // what the peer says of itself; replaced, not changed
+	modes  *modes                 // nil: none
+	last   *Command
+	owned  *shard.Held // while a transaction is done
 
 	in     []byte // in[from:to] has been read and not parsed
 	from   int
@@ -61,9 +64,17 @@ type session struct {
 	answered int    // commands of that
 }
 
-// client is what a peer says about itself.
+// client is what a peer says about itself. It never changes: another takes its place.
 type client struct {
 	name, lib, version string
+	proto              int
+}
+
+// say changes what the peer says about itself.
+func (s *session) say(change func(c *client)) {
+	next := *s.about.Load()
+	change(&next)
+	s.about.Store(&next)
 }
 
 // work is what a session needs only while there is something to do. It comes
@@ -142,7 +153,10 @@ func (s *session) look() {
 	if a := s.account.Load(); a != nil {
 		s.user = a.User()
 	}
-	s.held = s.held || s.user == nil || !s.user.Free
+	if s.modes != nil && s.modes.idle() {
+		s.modes = nil
+	}
+	s.held = s.held || s.user == nil || !s.user.Free || s.special()
 	s.reader.strict = s.user == nil
 }
 
@@ -204,24 +218,36 @@ func (s *session) parse() bool {
 func (s *session) command(args [][]byte, raw []byte) bool {
 	s.server.stats.commands.Add(1)
 	c, err := lookup(args)
+	if err == nil && c.rewrite != nil {
+		var meant [][]byte
+		if meant, err = c.rewrite(args); err == nil {
+			args, raw = meant, nil
+			c, err = lookup(args)
+		}
+	}
+	if err == nil && s.held {
+		err = s.check(c, args)
+	}
 	if err != nil {
 		if isHTTP(args[0]) {
 			return s.refuseHTTP()
 		}
-		s.fail(err.Error())
-		return true
+		return s.refuseRequest(err)
 	}
-	if s.held {
-		if err := s.check(c, args); err != nil {
-			s.fail(err.Error())
-			return true
-		}
+	s.last = c
+	if s.held && s.special() {
+		return s.inMode(c, args)
 	}
+	return s.start(c, args, raw)
+}
+
+// start starts a command that may be done.
+func (s *session) start(c *Command, args [][]byte, raw []byte) bool {
 	if c.parse == nil {
 		return s.alone(c, args)
 	}
 	first := len(s.batch.Ops)
-	err = c.parse(s, args)
+	err := c.parse(s, args)
 	if err == errAlone {
 		s.batch.Truncate(first)
 		return s.alone(c, args)
@@ -250,7 +276,13 @@ func (s *session) alone(c *Command, args [][]byte) bool {
 	err := s.restraint.checkAlone(c)
 	if err == nil {
 		var out []byte
-		out, err = c.run(s, s.out, args)
+		if c.Flags&FlagFast == 0 {
+			began := s.server.clock.Now()
+			out, err = c.run(s, s.out, args)
+			s.server.slow.add(s, c, args, s.since(began))
+		} else {
+			out, err = c.run(s, s.out, args)
+		}
 		if c.Flags&FlagSession != 0 {
 			s.look()
 		}

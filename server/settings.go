@@ -63,6 +63,10 @@ var settingRows = []setting{
 		}
 		return ""
 	}},
+	{"slowlog-log-slower-than", "microseconds, as slow-log", func(s *Server) string {
+		return strconv.FormatInt(s.config().SlowLog.Microseconds(), 10)
+	}},
+	{"slowlog-max-len", "how many slow commands are remembered", constant(strconv.Itoa(SlowLogMax))},
 	{"timeout", "seconds, as idle-timeout; 0: an idle connection is never closed", func(s *Server) string { return strconv.FormatInt(int64(s.config().IdleTimeout/time.Second), 10) }},
 }
 

@@ -133,7 +133,7 @@ func (s *session) remember(out []byte, r remembering, key, question []byte, rese
 	home := s.server.home(r.name)
 	var answer []byte
 	var conflict error
-	err := s.server.shards.Hold(append(s.batch.Shards(nil), home), func(h *shard.Held) {
+	err := s.hold(append(s.batch.Shards(nil), home), func(h *shard.Held) {
 		if known := h.FindID(home, r.name); known != nil {
 			if !bytes.Equal(known.Key, key) || !bytes.Equal(known.Question, question) {
 				conflict = fmt.Errorf("ERR id '%s' was used for another call", show([]byte(r.name)))
@@ -274,7 +274,7 @@ func (s *session) settle(out []byte, name string, how settlement) ([]byte, error
 	home := s.server.home(name)
 	at := -1
 	var key []byte
-	s.server.shards.Hold([]int{home}, func(h *shard.Held) {
+	s.hold([]int{home}, func(h *shard.Held) {
 		if id := h.FindID(home, name); id != nil {
 			key, at = bytes.Clone(id.Key), s.server.homeOfKeys(id)
 		}
@@ -288,7 +288,7 @@ func (s *session) settle(out []byte, name string, how settlement) ([]byte, error
 	}
 	var answer []byte
 	var wrong error
-	err := s.server.shards.Hold([]int{at, home}, func(h *shard.Held) {
+	err := s.hold([]int{at, home}, func(h *shard.Held) {
 		id := h.FindID(home, name)
 		switch {
 		case id == nil || id.Outcome == shard.Answered:

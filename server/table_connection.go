@@ -10,7 +10,7 @@ var connectionCommands = []*Command{
 	{
 		Name: "PING", Group: "connection", Since: "0.1.0", Complexity: "O(1)",
 		Summary: "Answers, so that one sees that the server does.",
-		Arity:   -1, Flags: always,
+		Arity:   -1, Flags: always | FlagMulti,
 		Args:     []Arg{{Name: "message", Optional: true}},
 		Reply:    "Simple string PONG, or the message as a bulk string.",
 		run:      runPing,
@@ -19,7 +19,7 @@ var connectionCommands = []*Command{
 	{
 		Name: "ECHO", Group: "connection", Since: "0.1.0", Complexity: "O(1)",
 		Summary: "Sends a message back.",
-		Arity:   2, Flags: always,
+		Arity:   2, Flags: always | FlagMulti,
 		Args:     []Arg{{Name: "message"}},
 		Reply:    "Bulk string: the message.",
 		run:      runEcho,
@@ -68,7 +68,7 @@ var connectionCommands = []*Command{
 		Name: "SELECT", Group: "connection", Since: "0.1.0", Complexity: "O(1)",
 		Summary: "Accepts a database number from 0 to 15 and changes nothing.",
 		Details: "All sixteen numbers are names for one and the same key space, for clients that are configured with a number.",
-		Arity:   2, Flags: always,
+		Arity:   2, Flags: always | FlagMulti,
 		Args:     []Arg{{Name: "index", Type: "integer", Summary: "0 to 15"}},
 		Reply:    "Simple string OK.",
 		run:      runSelect,
@@ -99,7 +99,7 @@ var connectionCommands = []*Command{
 		Name: "CLIENT", Group: "connection", Since: "0.1.0", Complexity: "Depends on the subcommand.",
 		Summary: "Tells and sets what is known about a connection.",
 		Arity:   -2,
-		Sub: []*Command{
+		Sub: append([]*Command{
 			{
 				Name: "CLIENT ID", Since: "0.1.0", Complexity: "O(1)", Arity: 2, Flags: always,
 				Summary: "Tells the number of the connection.",
@@ -133,7 +133,7 @@ var connectionCommands = []*Command{
 					{"CLIENT SETINFO LIB-NAME 'a b'", "ERR lib-name cannot contain spaces, newlines or special characters."},
 				},
 			},
-		},
+		}, clientRows...),
 		Refusals: []Refusal{{"CLIENT MAINT_NOTIFICATIONS ON", "ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP."}},
 	},
 }

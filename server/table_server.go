@@ -8,7 +8,7 @@ var serverCommands = []*Command{
 		Name: "TIME", Group: "server", Since: "0.1.0", Complexity: "O(1)",
 		Summary: "Tells the server's time.",
 		Details: "It is the time that decisions are made by; RL.CLOCK GET tells the same in milliseconds.",
-		Arity:   1, Flags: always,
+		Arity:   1, Flags: always | FlagMulti,
 		Reply:    "Array of two bulk strings: seconds since 1970, and microseconds of the second.",
 		run:      runTime,
 		Examples: []Example{{"TIME", "1) \"1800000000\"\n2) \"0\""}},
@@ -46,6 +46,11 @@ var serverCommands = []*Command{
 			Args:    []Arg{{Name: "parameter", Type: "pattern", Multiple: true}},
 			Reply:   "Map: names and values.", run: runConfigGet,
 			Examples: []Example{{"CONFIG GET save appendonly", "1) \"appendonly\"\n2) \"no\"\n3) \"save\"\n4) \"\""}},
+		}, {
+			Name: "CONFIG RESETSTAT", Since: "0.1.0", Complexity: "O(1)", Arity: 2, Flags: FlagAdmin | FlagLoading | FlagStale,
+			Summary: "Sets the counts of connections, commands and errors that INFO tells back to 0.",
+			Reply:   "Simple string OK.", run: runConfigResetStat,
+			Examples: []Example{{"CONFIG RESETSTAT", "OK"}},
 		}, {
 			Name: "CONFIG SET", Since: "0.1.0", Complexity: "O(N), N settings", Arity: -4, Flags: FlagAdmin | FlagLoading | FlagStale,
 			Summary: "Changes settings, all that are given or none, until the server ends.",

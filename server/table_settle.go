@@ -55,7 +55,7 @@ var settleCommands = []*Command{
 			"nothing; with another key or amount it is an error. A denial is not remembered. Unsettled at its TTL (60 s), a reservation is " +
 			"committed as reserved, or cancelled if ONEXPIRE says so. With `@plan` all of its limits are charged or none; the permit of a " +
 			"concurrency limit has the reservation's id and ends when that is settled, or at its own time.",
-		Arity: -3, Flags: FlagWrite | FlagDenyOOM, Keys: Keys{1, 1, 1},
+		Arity: -3, Flags: FlagMulti | FlagWrite | FlagDenyOOM, Keys: Keys{1, 1, 1},
 		Args: append(append(amountArgs(), planOptionArgs...),
 			Arg{Name: "duration", Token: "TTL", Optional: true},
 			Arg{Name: "id", Token: "ID", Optional: true},
@@ -74,14 +74,14 @@ var settleCommands = []*Command{
 		Name: "RL.COMMIT", Group: "ratelimit", Since: "0.1.0", Complexity: "O(log N), N ids",
 		Summary: "Settles a reservation at its true cost.",
 		Details: "Less than reserved is given back, as far as it still counts; more is charged even past the limit. Settling again, or after the reservation's time, answers what the first settling did. Under a plan the actual amount settles the rate limits and SPEND the budgets, which without it stay as reserved; the permit ends.",
-		Arity:   -3, Flags: FlagWrite | FlagDenyOOM, Args: []Arg{{Name: "id"}, {Name: "actual"}, {Name: "spend", Token: "SPEND", Optional: true}},
+		Arity:   -3, Flags: FlagMulti | FlagWrite | FlagDenyOOM, Args: []Arg{{Name: "id"}, {Name: "actual"}, {Name: "spend", Token: "SPEND", Optional: true}},
 		Reply: "What RL.PEEK with cost 0 says afterwards.", run: runCommit,
 		Refusals: []Refusal{{"RL.COMMIT nobody 1", "ERR no reservation 'nobody': it was never made, was denied, or was settled more than 60 s ago"}},
 	},
 	{
 		Name: "RL.CANCEL", Group: "ratelimit", Since: "0.1.0", Complexity: "O(log N), N ids",
 		Summary: "Gives all of a reservation back.",
-		Arity:   2, Flags: FlagWrite, Args: []Arg{{Name: "id"}},
+		Arity:   2, Flags: FlagMulti | FlagWrite, Args: []Arg{{Name: "id"}},
 		Reply: "What RL.PEEK with cost 0 says afterwards.", run: runCancel,
 		Examples: []Example{
 			{"RL.RESERVE llm:42 fixed_window 2 1m 1 ID r2", "1) (integer) 1\n2) (integer) 2\n3) (integer) 1\n4) (integer) 0\n5) (integer) 60000\n6) (integer) 0\n7) \"r2\""},

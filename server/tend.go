@@ -28,6 +28,8 @@ const (
 // watched is what the server sees of a session from outside. Seconds are those of
 // Server.seconds; where 0 means none they are one more.
 type watched struct {
+	opened int64        // the second of the beginning
+	last   atomic.Int32 // the number of the last command; one more, 0: there was none
 	heard  atomic.Int64 // the second of the last read
 	half   atomic.Int64 // since when a request has been incomplete; 0: none is
 	isHalf bool         // half is not 0; for the session alone
@@ -42,6 +44,9 @@ type watched struct {
 func (s *session) watch() {
 	now := s.server.seconds.Load()
 	s.watched.heard.Store(now)
+	if s.last != nil {
+		s.watched.last.Store(int32(s.last.number + 1))
+	}
 	rest := s.from < s.to
 	switch {
 	case rest && (s.from > 0 || !s.watched.isHalf):

@@ -60,6 +60,8 @@ func TestWrongFlags(t *testing.T) {
 		{"serve --tcp-keepalive soon", `--tcp-keepalive must be 0 or a duration such as 5m or 30s, got "soon"`},
 		{"serve --output-max much", `--output-max must be a size such as 256MiB, got "much"`},
 		{"serve --output-soft much", `--output-soft must be a size such as 256MiB, got "much"`},
+		{"serve --enable-debug=perhaps", `--enable-debug must be true or false, got "perhaps"`},
+		{"serve --slow-log soon", `--slow-log must be 0 or a duration such as 5m or 30s, got "soon"`},
 		{"serve --output-soft-time soon", `--output-soft-time must be 0 or a duration such as 5m or 30s, got "soon"`},
 		{"serve --tls-client-ca", "flag needs an argument: --tls-client-ca (sluice serve --help lists the flags)"},
 		{"serve --protected-mode=perhaps", `--protected-mode must be true or false, got "perhaps"`},

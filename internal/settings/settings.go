@@ -52,6 +52,9 @@ type Config struct {
 	Pprof      bool
 
 	LogLevel slog.Level
+	SlowLog  time.Duration
+
+	EnableDebug bool
 
 	AllowClockBehind bool
 	Dir              string

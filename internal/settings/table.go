@@ -96,6 +96,9 @@ var Rows = []Row{
 	{Name: "acl-file", Group: "Access", Arg: "file",
 		Summary: "file of users, as ACL SAVE writes it",
 		field:   text(func(c *Config) *string { return &c.ACLFile })},
+	{Name: "enable-debug", Group: "Access", Default: "false", Outside: true,
+		Summary: "take DEBUG SLEEP; for tests of clients",
+		field:   toggle(func(c *Config) *bool { return &c.EnableDebug })},
 	{Name: "protected-mode", Group: "Access", Default: "true", Live: true,
 		Summary: "while no password is set, listen on and serve this machine only",
 		field:   toggle(func(c *Config) *bool { return &c.ProtectedMode })},
@@ -138,6 +141,10 @@ var Rows = []Row{
 		field: word(func(c *Config, w string) error {
 			return c.LogLevel.UnmarshalText([]byte(w))
 		}, "debug", "info", "warn", "error")},
+
+	{Name: "slow-log", Group: "Log", Arg: "time", Default: "10ms", Live: true,
+		Summary: "time from which on SLOWLOG remembers a command that is not done in constant time; 0 for none",
+		field:   duration(func(c *Config) *time.Duration { return &c.SlowLog })},
 
 	{Name: clock.AllowBehindFlag, Group: "Clock", Default: "false", Outside: true,
 		Summary: "start although the clock is more than a day behind what is on disk",
