@@ -149,7 +149,7 @@ func TestCommandsWin(t *testing.T) {
 	step(b.WithRule(r))
 	is("7 2 9 2 1 2")
 	next, err := b.WithoutPlan([]byte("new"))
-	fails(next, err, "plan: rule 'more' names plan 'new', which does not exist (line 1, column 31)")
+	fails(next, err, "rule 'more' names plan 'new': take the rule back, or give it another plan, first")
 	step(b.WithoutRule([]byte("more")))
 	step(b.WithoutPlan([]byte("new")))
 	step(b.WithoutPlan([]byte("free")))

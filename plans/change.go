@@ -28,8 +28,10 @@ func (b *Book) replaced(set map[string]*Plan, name string, p *Plan) (*Book, erro
 	}
 	if p == nil {
 		n.plans = without(b.plans, name)
-		if err := n.checkRules(); err != nil {
-			return nil, err
+		for _, rule := range b.RuleNames() {
+			if r := b.rules[rule]; r.Plan == name || r.Anonymous == name {
+				return nil, &Error{Message: fmt.Sprintf("rule '%s' names plan '%s': take the rule back, or give it another plan, first", rule, name)}
+			}
 		}
 	} else {
 		n.plans = with(b.plans, name, p)

@@ -162,7 +162,7 @@ var unlimited = func() algorithms.Limit {
 var unlimitedSuffix = []byte{'#'}
 
 // addPlan adds the operations of a call with a plan to the batch, as one group, and
-// returns them. They are decided together if they ask a decision.
+// returns them. Those that decide or charge are done together.
 func (w *work) addPlan(key []byte, c *planCall) []shard.Op {
 	first := len(w.batch.Ops)
 	limits := c.plan.For(key)
@@ -193,7 +193,7 @@ func (w *work) addPlan(key []byte, c *planCall) []shard.Op {
 		ops = w.batch.Ops[first:]
 	}
 	if len(ops) > 0 {
-		if c.kind == shard.Allow || c.kind == shard.Peek || c.kind == shard.Lease {
+		if c.skipsOff() {
 			w.batch.Join(len(ops))
 		}
 		ops[0].Group = uint8(len(ops))
@@ -337,6 +337,11 @@ var free = algorithms.Decision{Allowed: true, Limit: algorithms.UnitsMax, Remain
 // limit's name.
 func (s *session) appendPlan(out []byte, ops []shard.Op) []byte {
 	op := binding(ops)
+	for i := range ops {
+		if o := &ops[i]; o.Unsaved && (o.Kind == shard.Debit || o.Kind == shard.Refund) {
+			op = o // whatever binds, this must be told
+		}
+	}
 	if op == nil {
 		out = append(out, "*7"...)
 		return appendNil(append(out, appendDecision(nil, &free)[2:]...), s.proto)

@@ -45,7 +45,7 @@ const (
 //
 // Operations that belong together follow one another in the batch: the first has
 // their number in Join, the others have 0 there. They are decided all or nothing,
-// also when their keys live on different shards. Group is the callers' own: it says
+// also when their keys live on different shards; debits and refunds are done so. Group is the callers' own: it says
 // which of their answers are told as one.
 type Op struct {
 	Key      []byte

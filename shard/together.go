@@ -5,11 +5,20 @@ package shard
 // when all pass is anything charged. The keys of a group differ, so what was
 // found out still holds when the charges are made one after the other.
 
-import "sluice/algorithms"
+import (
+	"math"
+
+	"sluice/algorithms"
+)
 
 // together decides a group of operations at one instant, each on the core that of
-// names. All of them are of one kind: Allow, Try or Peek.
+// names. All of them are of one kind, Allow, Try or Peek; or there are debits and
+// refunds among them, which are done where all can be.
 func together(now uint64, ops []Op, of func(*Op) *Core) {
+	if charges(ops) {
+		doTogether(now, ops, of)
+		return
+	}
 	if ops[0].Kind == Lease {
 		of(&ops[0]).lease(now, ops)
 		return
@@ -47,6 +56,56 @@ func together(now uint64, ops []Op, of func(*Op) *Core) {
 	}
 }
 
+// charges says whether there are debits or refunds in a group.
+func charges(ops []Op) bool {
+	for i := range ops {
+		if k := ops[i].Kind; k == Debit || k == Refund {
+			return true
+		}
+	}
+	return false
+}
+
+// doTogether does a group of debits, refunds and looks, or none of it.
+func doTogether(now uint64, ops []Op, of func(*Op) *Core) {
+	all := true
+	for i := range ops {
+		op, c := &ops[i], of(&ops[i])
+		at := c.find(op)
+		if !c.load(now, at, op) && op.Kind == Debit {
+			c.reach(now, at, op)
+		}
+		all = all && (op.Shadow || !op.Refused())
+	}
+	for i := range ops {
+		op, c := &ops[i], of(&ops[i])
+		if c.making, c.pinned = 0, c.pinned[:0]; all && !op.Refused() {
+			c.do(now, op)
+		}
+	}
+}
+
+// reach sees whether a debit of what has been loaded can be made.
+func (c *Core) reach(now uint64, at slot, op *Op) {
+	if used := algorithms.Used(&c.stored, now); used > math.MaxInt64 || op.Call.Cost > math.MaxInt64-used {
+		op.TooDeep = true
+		return
+	}
+	c.room(now, at, op)
+}
+
+// room sees whether a charge of a group has room, and keeps it.
+func (c *Core) room(now uint64, at slot, op *Op) {
+	if at != 0 && c.slab.at(at).expiry > now {
+		c.pinned = append(c.pinned, at)
+	} else {
+		// An entry that is fresh may be freed before its turn comes.
+		op.Full = !c.makeRoom(now, op)
+		c.making++
+	}
+	op.Full = op.Full || op.Call.Limit.Logged() && !c.roomForRuns(now)
+}
+
 // try answers as a peek, and sees to it that there would be room.
 func (c *Core) try(now uint64, op *Op) {
 	i := c.find(op)
@@ -57,14 +116,7 @@ func (c *Core) try(now uint64, op *Op) {
 	if op.Kind != Allow && op.Kind != Lease || op.Free || !op.Decision.Allowed {
 		return
 	}
-	if i != 0 && c.slab.at(i).expiry > now {
-		c.pinned = append(c.pinned, i)
-	} else {
-		// An entry that is fresh may be freed before its turn comes.
-		op.Full = !c.makeRoom(now, op)
-		c.making++
-	}
-	op.Full = op.Full || op.Call.Limit.Logged() && !c.roomForRuns(now)
+	c.room(now, i, op)
 }
 
 // atOnceMax is how large a group may be that is decided and charged in one go.

@@ -111,3 +111,36 @@ func TestFreeAndShadow(t *testing.T) {
 		t.Errorf("free, with nothing left: %+v", op.Decision)
 	}
 }
+
+// Debits of a group are made all or none.
+func TestDebitsTogether(t *testing.T) {
+	c := NewCore(start)
+	rate, money := newLimit(algorithms.FixedWindow, 1, time.Minute), newLimit(algorithms.Budget, 1, time.Minute)
+	group := func(kind Kind, cost uint64) []Op {
+		ops := []Op{{Kind: Peek, Key: []byte("look")}, {Kind: kind, Key: []byte("rate")}, {Kind: kind, Key: []byte("money")}}
+		for i, l := range []*algorithms.Limit{rate, rate, money} {
+			ops[i].Call.Limit, ops[i].Call.Cost = l, cost
+		}
+		ops[0].Join, ops[0].Call.Cost = 3, 0
+		c.Step(start, ops, []uint32{0, 1, 2})
+		return ops
+	}
+	if ops := group(Debit, 1<<62); ops[1].Refused() || ops[2].Refused() || c.Len() != 2 {
+		t.Fatalf("%+v", ops)
+	}
+	(&asker{Core: c}).ask(start, Reset, []byte("rate"), nil, 0)
+	if ops := group(Debit, 1<<62); !ops[2].TooDeep || ops[1].Refused() || c.Len() != 1 {
+		t.Errorf("the second debt is too deep, and yet: %+v, %d keys", ops, c.Len())
+	}
+	(&asker{Core: c}).ask(start, Reset, []byte("money"), nil, 0)
+	(&asker{Core: c}).allow(start, "rate", rate, 1)
+	(&asker{Core: c}).allow(start, "money", rate, 1)
+	if ops := group(Refund, 1); !ops[2].WrongType || (&asker{Core: c}).remaining(start, "rate", rate) != 0 {
+		t.Errorf("the second key is of another kind, and yet: %+v", ops)
+	}
+	c = NewCore(start)
+	c.Bound(Bounds{KeysMax: 1})
+	if ops := group(Debit, 1); !ops[2].Full || c.Len() != 0 {
+		t.Errorf("there is room for one key, and yet: %+v, %d keys", ops, c.Len())
+	}
+}
