@@ -188,7 +188,7 @@ func (c *Client) change(key string, l Limit, f func(*entry)) {
 func TestStaleLeaseIsNotSpent(t *testing.T) {
 	var now atomic.Int64
 	f := newFake()
-	c := f.client(t, Clock(func() time.Duration { return time.Duration(now.Load()) }))
+	c := f.client(t, Clock(func() time.Duration { return time.Duration(now.Load()) }), Timeout(time.Minute))
 	defer c.Close()
 	limit := FixedWindow(1_000_000, 1000*time.Hour)
 	leased := int64(0)
@@ -197,20 +197,24 @@ func TestStaleLeaseIsNotSpent(t *testing.T) {
 			leased++
 		}
 	}
-	for c.entryOf("k", limit).flight != nil {
-		runtime.Gosched() // the lease that is under way ends in this window too
-	}
-	c.change("k", limit, func(e *entry) {
-		if e.cur.left == 0 {
-			t.Fatal("no lease to lose")
+	endWindow := func() {
+		for c.entryOf("k", limit).flight != nil {
+			runtime.Gosched() // the lease that is under way ends in this window too
 		}
-		e.cur.until = 100 * time.Millisecond // the window's end
-		e.ahead.until = e.cur.until
-	})
+		c.change("k", limit, func(e *entry) {
+			if e.cur.left == 0 {
+				t.Fatal("no lease to lose")
+			}
+			e.cur.until = 100 * time.Millisecond // the window's end
+			e.ahead.until = e.cur.until
+		})
+	}
+	endWindow()
 	now.Store(int64(99 * time.Millisecond))
 	if d := allow(t, c, "k", limit, 1); d.Source != SourceLease || d.Stale != 99*time.Millisecond {
 		t.Fatalf("%+v", d)
 	}
+	endWindow()
 	before := f.trips("RL.ALLOW", "RL.LEASE")
 	now.Store(int64(299 * time.Millisecond))
 	allow(t, c, "k", limit, 1)
