@@ -23,6 +23,7 @@ type vitals struct {
 	now         uint64
 	keys        int
 	tableBytes  int
+	leases      int         // out
 	shards      shard.Stats // of all shards
 	perShard    []shardVitals
 	book        *plans.Book
@@ -90,6 +91,7 @@ var workStatistics = []statistic{
 	{"stats", "acl_access_denied_auth", "logins with a wrong password", func(v *vitals) any { return v.server.stats.loginsFailed.Load() }},
 	{"stats", "decisions_allowed", "calls that passed and were charged", func(v *vitals) any { return v.shards.Allowed }},
 	{"stats", "decisions_denied", "calls that were denied", func(v *vitals) any { return v.shards.Denied }},
+	{"stats", "leases_out", "leases that could be returned, with a holder", func(v *vitals) any { return v.leases }},
 	{"stats", "evicted_keys", "keys thrown away for others, before they were fresh", func(v *vitals) any { return v.shards.Evicted }},
 	{"stats", "expired_keys", "keys freed because they had become fresh", func(v *vitals) any { return v.shards.Expired }},
 
@@ -123,6 +125,7 @@ func (s *Server) look() *vitals {
 		v.shards.Expired += of.Expired
 		v.shards.Evicted += of.Evicted
 		v.tableBytes += c.Bytes()
+		v.leases += c.Leases()
 	})
 	samples := []metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"},
