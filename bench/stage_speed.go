@@ -48,7 +48,7 @@ func (r *runner) contenders() ([]contender, error) {
 	if err != nil {
 		return nil, err
 	}
-	lua, err := redis.lua(r.ctx, "token_bucket", 1)
+	lua, err := redis.lua(r.ctx, "token_bucket", "user", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,13 @@ func (r *runner) contenders() ([]contender, error) {
 	), r.peers...), nil
 }
 
-// lua is the request of one of the scripts: bucketLimit in so many seconds.
-func (s *server) lua(ctx context.Context, name string, seconds int) (*Request, error) {
+// lua is the request of one of the scripts: bucketLimit in so many seconds, on keys that begin as said.
+func (s *server) lua(ctx context.Context, name, keys string, seconds int) (*Request, error) {
 	sha, err := s.script(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("%s.lua: %w", name, err)
 	}
-	return requestOf(CountFirst, 1, fmt.Sprintf("EVALSHA %s 1 user:{key} %d %d 1", sha, bucketLimit, seconds)), nil
+	return requestOf(CountFirst, 1, fmt.Sprintf("EVALSHA %s 1 %s:{key} %d %d 1", sha, keys, bucketLimit, seconds)), nil
 }
 
 // depths are the pipelines that are measured; the targets need the first, the third and the last.
@@ -174,7 +174,6 @@ func (r *runner) algorithms() error {
 	load := r.load(depth)
 	load.Duration = r.Turn / 2
 	var all []contender
-	calls := map[string]float64{}
 	for _, c := range callsOf() {
 		all = append(all, contender{name: c.name, id: c.name, server: sluice, request: requestOf(c.counts, c.calls, c.line)})
 	}
@@ -184,7 +183,7 @@ func (r *runner) algorithms() error {
 			return err
 		}
 		for _, script := range []string{"token_bucket", "fixed_window", "sliding_log"} {
-			request, err := redis.lua(r.ctx, script, 1)
+			request, err := redis.lua(r.ctx, script, script, 1)
 			if err != nil {
 				return err
 			}
@@ -197,8 +196,7 @@ func (r *runner) algorithms() error {
 		return err
 	}
 	for _, c := range all {
-		calls[c.id] = float64(max(c.request.Calls, 1))
-		s, n := got[c.id], calls[c.id]
+		s, n := got[c.id], float64(c.request.Calls)
 		sec.row(c.name, s.of(rate).whole(),
 			s.of(func(s sample) float64 { return s.PerSecond * n }).whole(),
 			s.of(func(s sample) float64 { return s.CPUMicros / n }).micros())

@@ -92,7 +92,7 @@ func (r *runner) memory() error {
 		if err != nil {
 			return err
 		}
-		lua, err := redis.lua(r.ctx, "token_bucket", lastingSeconds)
+		lua, err := redis.lua(r.ctx, "token_bucket", "user", lastingSeconds)
 		if err != nil {
 			return err
 		}

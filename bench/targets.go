@@ -69,6 +69,11 @@ func goBench(pattern string) func(*Report) spread {
 	}
 }
 
+// goBenchRatio is how many times the second of two Go benchmarks is faster than the first.
+func goBenchRatio(one, other string) func(*Report) spread {
+	return func(r *Report) spread { return goBench(one)(r).over(goBench(other)(r)) }
+}
+
 func memoryRatio(r *Report) spread { return r.Values["memory/sluice"].over(r.Values["memory/lua"]) }
 
 // loadedPerSecond is a million keys over the time that a start on them took.
@@ -95,6 +100,7 @@ var targets = []target{
 	{"--journal everysec against off, one call at a time", 0.95, 0, "×", between("journal/everysec/p1/100000", "journal/off/p1/100000", rate)},
 	{"--journal always, pipelines of 16, against INCR with appendfsync always", 1.1, 0, "×", between("journal/always", "journal/redis", rate)},
 	{"millions of keys a second from a snapshot", 1.5, 0, "", loadedPerSecond},
+	{"two shards against one without a network, batches of 100", 1.6, 0, "×", goBenchRatio("BenchmarkSetRun/shards=1/batch=100", "BenchmarkSetRun/shards=2/batch=100")},
 	{"one decision in algorithms, the slowest of the rate algorithms", 0, 50, "ns", goBench("BenchmarkDecide/")},
 	{"one leased decision in client", 0, 100, "ns", goBench(`BenchmarkLeasedAllow(?:-|\s)`)},
 }
