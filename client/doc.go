@@ -29,8 +29,21 @@
 //	AllowMany  several decisions in one round trip
 //	Reserve    an estimate now, Commit or Cancel when the true cost is known
 //	Acquire    a permit, while work is under way; Release gives it back
-//	Debit, Refund, Reset, Holders: corrections and views
+//	Explain    how every limit of a plan stands for a key
+//	Request    an HTTP request, by the server's rules
+//	Usage      what was spent, by key and window
+//	Debit, Refund, Reset, Inspect, Holders: corrections and views
 //
-// For HTTP servers see package sluice/client/middleware; for tests
-// sluice/client/sluicetest, which starts a server with a clock to turn in one line.
+// # Leases, and the time without a server
+//
+// Allow decides most calls on a busy key without a round trip, out of units that the
+// server has leased to this process; all that is leased at a time is at most Accuracy of
+// the limit, 1 % by default. Exact switches that off. While the server cannot be reached,
+// OnFailure says what is decided; no call on a request's path fails, or waits longer than
+// Timeout, because of it. What was spent is reported, and Usage adds it up.
+// docs/guides/client.md explains all of it, with figures.
+//
+// For HTTP servers see package sluice/client/middleware, for HTTP clients
+// sluice/client/retry, and for tests sluice/client/sluicetest, which starts a server with
+// a clock to turn in one line.
 package client

@@ -262,7 +262,7 @@ func TestClockJumpsAndCrashes(t *testing.T) {
 
 // Ten thousand processes die with permits and leases: a second after the TTL every permit
 // is back, and nothing is left of the leases.
-func TestCrashedHolders(t *testing.T) {
+func TestHoldersThatCrash(t *testing.T) {
 	srv := New(t)
 	ctx := context.Background()
 	const dead, keys, ttl = 10_000, 50, 10 * time.Second

@@ -45,6 +45,7 @@ var house = []room{
 	// A server for the tests of those who use the client.
 	{dir: "client/sluicetest",
 		ours: []string{"client", "server", "shard", "plans", "algorithms", "internal/clock"}, theirs: []string{goRedis}},
+	{dir: "examples", ours: []string{"client"}, theirs: []string{goRedis}},
 	{dir: "bench", theirs: []string{goRedis, redcon, xxhash, hdr, sys}},
 	{dir: "bench/draw", ours: []string{"bench"}, theirs: []string{gonum}},
 	{dir: "cmd",
