@@ -143,7 +143,7 @@ func runAllowAgain(s *session, out []byte, args [][]byte) ([]byte, error) {
 		return nil, err
 	}
 	ops := s.batch.Ops
-	return s.remember(out, s.again, args[1], questionOf(withoutTail(args, s.again)...), false, func(string) []byte {
+	return s.remember(out, s.again, args[1], questionOf(withoutID(args, s.again)...), false, func(string) []byte {
 		return s.appendGroup(nil, ops)
 	})
 }

@@ -31,7 +31,7 @@ var planCommands = []*Command{
 				Details: "The text is JSON or YAML: `limits` by their names, each with `algorithm`, `limit`, `window` and what else RL.ALLOW takes (`burst`, `align`, `tz`, `anchor`), " +
 					"and a `mode`, which is `enforce`, `shadow` (decided and charged beside the others, denies nothing) or `off`; `costs` of endpoints; `overrides` of limits for single keys, " +
 					"or for all keys that begin alike where the name ends in `*` (exact beats the longest pattern). Keys that are in use keep what they have used. " +
-					"A plan of the same name in the configuration file stands behind it until RL.PLAN DEL.",
+					"A plan of the same name in the configuration file stands behind it until RL.PLAN DEL. Plans are kept on disk as keys are, and FLUSHALL leaves them.",
 				Args:  []Arg{{Name: "name", Summary: "small letters, digits, '.', '_' and '-'"}, {Name: "text", Summary: "the plan, JSON or YAML, at most 1 MiB"}},
 				Reply: "Simple string OK.", run: runPlanSet,
 				Examples: []Example{{setExamplePlan, "OK"}, {"RL.PLAN LIST", "1) \"pro\""}},

@@ -196,17 +196,23 @@ func runTogether(s *session, out []byte, args [][]byte) ([]byte, error) {
 		return nil, err
 	}
 	ops := s.batch.Ops
-	return s.remember(out, r, ops[0].Key, questionOf(withoutTail(args, r)...), false, func(string) []byte {
+	return s.remember(out, r, ops[0].Key, questionOf(withoutID(args, r)...), false, func(string) []byte {
 		return writeTogether(s, nil, ops)
 	})
 }
 
-// withoutTail leaves the options about the id out of a request.
-func withoutTail(args [][]byte, r remembering) [][]byte {
+// withoutID leaves IDEMPOTENT id [TTL d] out of a request: what is left is what the id
+// is asked for.
+func withoutID(args [][]byte, r remembering) [][]byte {
 	for i := len(args) - 1; i > 0; i-- {
-		if strings.EqualFold(string(args[i-1]), "IDEMPOTENT") && string(args[i]) == r.name {
-			return args[:i-1]
+		if !strings.EqualFold(string(args[i-1]), "IDEMPOTENT") || string(args[i]) != r.name {
+			continue
 		}
+		rest := args[i+1:]
+		if len(rest) > 1 && strings.EqualFold(string(rest[0]), "TTL") {
+			rest = rest[2:]
+		}
+		return slices.Concat(args[:i-1], rest)
 	}
 	return args
 }
