@@ -83,8 +83,8 @@ type runner struct {
 	dir     string // scratch, removed at the end
 	report  *Report
 	running []*server
-	peers   []contender
-	fresh   uint64 // the first key that no turn has used
+	others  []contender // the reader's peers
+	fresh   uint64      // the first key that no turn has used
 }
 
 // Run measures. An error means that nothing can be said: a server that could not be started, wrong answers, one call too
@@ -148,7 +148,8 @@ func (o *Options) Check() error {
 	if o.Redis == "" && o.Lean {
 		return errNoRedis
 	}
-	return nil
+	_, err := o.peers()
+	return err
 }
 
 // errNoRedis is why something that needs Redis was not measured.
@@ -168,29 +169,39 @@ func (r *runner) stopAll() {
 	r.running = nil
 }
 
-// findPeers reads the peers, and finds out the process of each, where it tells one.
-func (r *runner) findPeers() error {
-	for _, text := range r.Peers {
+// peers reads Options.Peers.
+func (o *Options) peers() (all []contender, err error) {
+	for _, text := range o.Peers {
 		name, rest, ok := strings.Cut(text, "=")
 		addr, command, ok2 := strings.Cut(rest, ",")
 		if !ok || !ok2 || name == "" || len(strings.Fields(command)) == 0 {
-			return fmt.Errorf("a peer is name=HOST:PORT,command with {key} in it, such as cell=127.0.0.1:6379,CL.THROTTLE {key} 99 100 1, got %q", text)
+			return nil, fmt.Errorf("a peer is name=HOST:PORT,command with {key} in it, such as cell=127.0.0.1:6379,CL.THROTTLE {key} 99 100 1, got %q", text)
 		}
-		if err := Loopback(addr, r.AllowRemote); err != nil {
-			return fmt.Errorf("peer %s: %w", name, err)
+		if err := Loopback(addr, o.AllowRemote); err != nil {
+			return nil, fmt.Errorf("peer %s: %w", name, err)
 		}
-		s := connectTo(addr)
+		all = append(all, contender{name: name, id: name, server: &server{addr: addr}, request: requestOf(CountNothing, 1, command)})
+	}
+	return all, nil
+}
+
+// findPeers sees whether the peers are there, and finds out the process of each, where it tells one.
+func (r *runner) findPeers() (err error) {
+	if r.others, err = r.peers(); err != nil {
+		return err
+	}
+	for _, c := range r.others {
+		s := connectTo(c.server.addr)
 		defer s.admin.Close()
 		if err := s.admin.Ping(r.ctx).Err(); err != nil {
-			return fmt.Errorf("peer %s at %s: %w", name, addr, err)
+			return fmt.Errorf("peer %s at %s: %w", c.name, s.addr, err)
 		}
 		if pid, err := s.info(r.ctx, "server", "process_id"); err == nil {
-			fmt.Sscan(pid, &s.pid)
-			if _, err := cpuTime(s.pid); err != nil {
-				s.pid = 0
+			fmt.Sscan(pid, &c.server.pid)
+			if _, err := cpuTime(c.server.pid); err != nil {
+				c.server.pid = 0
 			}
 		}
-		r.peers = append(r.peers, contender{name: name, id: name, server: s, request: requestOf(CountNothing, 1, command)})
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (r *runner) contenders() ([]contender, error) {
 		{name: "constant reply", id: "constant", server: ceiling, request: requestOf(CountNothing, 1, bucketLine)},
 	}
 	if r.Redis == "" {
-		return append(all, r.peers...), nil
+		return append(all, r.others...), nil
 	}
 	redis, err := r.startRedis()
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *runner) contenders() ([]contender, error) {
 		contender{name: "Redis, token bucket in Lua", id: "lua", server: redis, request: lua},
 		contender{name: "Redis INCR", id: "incr", server: redis, request: requestOf(CountNothing, 1, "INCR counter:{key}")},
 		contender{name: "Redis PING", id: "ping", server: redis, request: requestOf(CountNothing, 1, "PING")},
-	), r.peers...), nil
+	), r.others...), nil
 }
 
 // lua is the request of one of the scripts: bucketLimit in so many seconds, on keys that begin as said.

@@ -91,8 +91,11 @@ func (f *benchFlags) run(c *cobra.Command) (err error) {
 		o.GoBench = string(text)
 	}
 	if o.ProfileDir != "" {
-		if o.ProfileDir, err = filepath.Abs(o.ProfileDir); err != nil {
-			return err
+		if o.ProfileDir, err = filepath.Abs(o.ProfileDir); err == nil {
+			err = os.MkdirAll(o.ProfileDir, 0o755)
+		}
+		if err != nil {
+			return faultError{err}
 		}
 	}
 	if err := o.Check(); err != nil {

@@ -64,6 +64,8 @@ func TestBenchUsage(t *testing.T) {
 		{"--rounds 0", "rounds must be from 1 to 100, got 0"},
 		{"--turn 1ms", "a turn must take from 100ms to 1m0s, got 1ms"},
 		{"--quick --smoke", "--quick and --smoke are different runs"},
+		{"--peer x=10.0.0.1:1,PING", "peer x: 10.0.0.1:1 is not this machine"},
+		{"--peer 127.0.0.1:1", "a peer is name=HOST:PORT,command with {key} in it"},
 		{"load --keys gauss:3 -- PING", `keys are uniform, zipf, hot, new, each, got "gauss"`},
 		{"load --addr 10.0.0.1:6380 -- PING", "10.0.0.1:6380 is not this machine; --allow-remote lets load go there"},
 		{"load", "requires at least 1 arg"},
