@@ -40,6 +40,9 @@ func (c *canary) works() bool {
 	return c.elapsed == nil || c.elapsed()-time.Duration(c.last.Load()) < CanaryPatience
 }
 
+// Works says whether limiting works, as far as the canary knows.
+func (s *Server) Works() bool { return s.canary.works() }
+
 // canaryLoop checks until the server is closed.
 func (s *Server) canaryLoop() {
 	limit, err := algorithms.NewLimit(algorithms.Spec{Algorithm: algorithms.TokenBucket, Units: 1, Window: uint64(canaryWindow)}, 1)

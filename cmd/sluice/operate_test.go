@@ -7,14 +7,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // inFile writes a file of the test's own and returns its path.
@@ -186,6 +189,63 @@ func TestHealthcheck(t *testing.T) {
 	p.terminate()
 	if _, err, status := run(t, "healthcheck", "--server", p.address, "--timeout", "1s"); status != 1 || !strings.HasPrefix(err, "sluice: "+p.address+" does not answer: ") {
 		t.Errorf("exit %d, %s", status, err)
+	}
+}
+
+// systemd is told when the server is ready, reads its configuration again and ends; it
+// gets signs of life, and the log is JSON where nobody sits at a terminal.
+func TestSystemd(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "notify")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	l.SetReadDeadline(time.Now().Add(patience))
+	hear := func(want ...string) {
+		t.Helper()
+		buf := make([]byte, 4096)
+		for {
+			n, err := l.Read(buf)
+			if err != nil {
+				t.Fatalf("waiting for %q: %v", want, err)
+			}
+			said := string(buf[:n])
+			missing := slices.DeleteFunc(slices.Clone(want), func(w string) bool { return strings.Contains(said, w) })
+			if len(missing) == 0 {
+				return
+			}
+		}
+	}
+	path := inFile(t, "sluice.yaml", "server: {log_level: info}\n")
+	command := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--dir", "", "--config", path)
+	command.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=3000000", "SLUICE_LISTN=x")
+	var log strings.Builder
+	command.Stderr = &log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer command.Process.Kill()
+	hear("READY=1", "STATUS=Decides calls on 127.0.0.1:")
+	hear("WATCHDOG=1")
+	command.Process.Signal(syscall.SIGHUP)
+	hear("RELOADING=1", "MONOTONIC_USEC=")
+	hear("READY=1", "STATUS=Decides calls")
+	rewrite(t, path, "server: {log_level: loud}\n")
+	command.Process.Signal(syscall.SIGHUP)
+	hear("READY=1", "STATUS=Decides calls by the old configuration: "+path+":1:")
+	command.Process.Signal(syscall.SIGTERM)
+	hear("STOPPING=1")
+	if err := command.Wait(); err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(log.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
+	}
+	if !strings.Contains(log.String(), `"variable":"SLUICE_LISTN","meant":"SLUICE_LISTEN"`) {
+		t.Errorf("the misspelt variable is not told:\n%s", log.String())
 	}
 }
 

@@ -65,7 +65,7 @@ func launch(t testing.TB, args ...string) *process {
 }
 
 func serveArgs(args []string) []string {
-	return append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
+	return append([]string{"serve", "--listen", "127.0.0.1:0", "--log-format", "text"}, args...)
 }
 
 func launchCommand(t testing.TB, command *exec.Cmd) *process {

@@ -18,11 +18,15 @@ import (
 
 // reload reads everything again. Its error says what is wrong, and is logged.
 func (f *service) reload() error {
+	f.notifyReloading()
 	err := f.reread()
 	f.live.Reloaded(err)
+	status := "STATUS=Decides calls"
 	if err != nil {
+		status = "STATUS=Decides calls by the old configuration: " + oneLine(err.Error())
 		f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
 	}
+	f.notify("READY=1\n" + status)
 	return err
 }
 

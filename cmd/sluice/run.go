@@ -37,6 +37,7 @@ type timekeeper struct {
 	server.Clock
 	elapsed  func() time.Duration
 	recorded func(last uint64) error
+	correct  func() // server time, where it follows the wall clock
 	test     server.TestClock
 }
 
@@ -62,7 +63,7 @@ func (f *service) clock() (*timekeeper, error) {
 	t := &timekeeper{elapsed: func() time.Duration { return time.Duration(source.Boot()) }}
 	if f.TestClock {
 		still := clock.NewTest()
-		t.Clock, t.test = still, still
+		t.Clock, t.test, t.correct = still, still, func() {}
 		t.recorded = func(last uint64) error {
 			return still.Advance(time.Duration(max(last, still.Now()) - still.Now()))
 		}
@@ -72,11 +73,14 @@ func (f *service) clock() (*timekeeper, error) {
 	if f.AllowClockBehind {
 		options = append(options, clock.AllowBehind())
 	}
+	if f.Slew {
+		options = append(options, clock.SlewToWall())
+	}
 	real, err := clock.NewServer(source, 0, options...)
 	if err != nil {
 		return nil, err
 	}
-	t.Clock, t.recorded = real, real.Recorded
+	t.Clock, t.recorded, t.correct = real, real.Recorded, real.Correct
 	return t, nil
 }
 
@@ -110,7 +114,7 @@ const garbagePercent = 25
 func (f *service) begin() *slog.Logger {
 	f.live = settings.NewLive(f.Config)
 	f.live.Watch(func(c *settings.Config) { f.level.Set(c.LogLevel) })
-	f.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &f.level}))
+	f.log = slog.New(handler(os.Stderr, f.LogFormat, &f.level))
 	for _, stray := range settings.Stray(f.environ) {
 		f.log.Warn("a variable of the environment is no setting", "variable", stray[0], "meant", stray[1])
 	}
@@ -201,6 +205,10 @@ func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeepe
 	defer f.reloadOnHangup()()
 	log.Info("ready", "version", version, "listen", listeners[0].Addr().String(), "shards", f.Shards, "dir", f.Dir, "journal", f.Journal.String(), "pid", os.Getpid())
 	invite(os.Stdout, listeners[0])
+	f.notify("READY=1\nSTATUS=Decides calls on " + listeners[0].Addr().String())
+	looking := make(chan struct{})
+	defer close(looking)
+	go f.look(t, looking)
 
 	why, err := r.wait(nil)
 	// A command has written a snapshot, or was told not to.
@@ -210,6 +218,7 @@ func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeepe
 		log.Error("ended by a second signal before everything was written")
 		os.Exit(exitFault)
 	}()
+	f.notify("STOPPING=1\nSTATUS=Ending")
 	s.Drain()
 	if f.Drain > 0 && why == signalled {
 		log.Info("not ready any more; ending after the drain", "drain", f.Drain)

@@ -69,6 +69,8 @@ func TestWrongFlags(t *testing.T) {
 		{"serve --requirepass-file ./nosuch", "--requirepass-file cannot be used: open ./nosuch: no such file or directory"},
 		{"serve --acl-file testdata/wrong.acl", "--acl-file cannot be used: testdata/wrong.acl: line 2: Error in ACL SETUSER modifier '+nosuch': Unknown command or category name in ACL"},
 		{"serve --log-level loud", `--log-level must be debug, info, warn or error, got "loud"`},
+		{"serve --log-format xml", `--log-format must be auto, text or json, got "xml"`},
+		{"serve --slew=perhaps", `--slew must be true or false, got "perhaps"`},
 		{"serve --lsten 1", "unknown flag: --lsten (sluice serve --help lists the flags)"},
 		{"serve --listen", "flag needs an argument: --listen (sluice serve --help lists the flags)"},
 		{"serve now", `unknown command "now" for "sluice serve"`},

@@ -51,10 +51,12 @@ type Config struct {
 	AdminToken string // "": none
 	Pprof      bool
 
-	LogLevel slog.Level
-	SlowLog  time.Duration
+	LogLevel  slog.Level
+	LogFormat string
+	SlowLog   time.Duration
 
 	EnableDebug bool
+	Slew        bool
 
 	AllowClockBehind bool
 	Dir              string

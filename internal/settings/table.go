@@ -145,7 +145,13 @@ var Rows = []Row{
 	{Name: "slow-log", Group: "Log", Arg: "time", Default: "10ms", Live: true,
 		Summary: "time from which on SLOWLOG remembers a command that is not done in constant time; 0 for none",
 		field:   duration(func(c *Config) *time.Duration { return &c.SlowLog })},
+	{Name: "log-format", Group: "Log", Arg: "form", Default: "auto",
+		Summary: "text, json, or auto: text on a terminal, JSON elsewhere",
+		field:   word(func(c *Config, w string) error { c.LogFormat = w; return nil }, "auto", "text", "json")},
 
+	{Name: "slew", Group: "Clock", Default: "false",
+		Summary: "server time follows the wall clock after a step, by at most 0.1 % of the time that goes by; without it the distance is only shown",
+		field:   toggle(func(c *Config) *bool { return &c.Slew })},
 	{Name: clock.AllowBehindFlag, Group: "Clock", Default: "false", Outside: true,
 		Summary: "start although the clock is more than a day behind what is on disk",
 		field:   toggle(func(c *Config) *bool { return &c.AllowClockBehind })},

@@ -29,6 +29,7 @@ const (
 	prometheus = "github.com/prometheus"
 	redcon     = "github.com/tidwall/redcon"
 	sys        = "golang.org/x/sys"
+	systemd    = "github.com/coreos/go-systemd/v22"
 	xxhash     = "github.com/cespare/xxhash/v2"
 )
 
@@ -50,7 +51,7 @@ var house = []room{
 	{dir: "bench/draw", ours: []string{"bench"}, theirs: []string{gonum}},
 	{dir: "cmd",
 		ours:   []string{"algorithms", "persistence", "plans", "shard", "server", "client", "bench", "internal"},
-		theirs: []string{cobra, pflag, goYAML, goRedis, humanize, sys}},
+		theirs: []string{cobra, pflag, goYAML, goRedis, humanize, sys, systemd}},
 	{dir: "internal", theirs: []string{sys}},
 	{dir: "internal/keeper", ours: []string{"algorithms", "shard", "persistence"}},
 	{dir: "internal/settings", ours: []string{"algorithms", "persistence", "plans", "shard", "internal/clock"}, theirs: []string{humanize}},

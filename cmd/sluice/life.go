@@ -1,0 +1,87 @@
+package main
+
+// What goes on beside serving: telling systemd how things are, watching the wall
+// clock, and the log's form.
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"sluice/internal/clock"
+)
+
+// handler makes the log's handler: for people on a terminal, JSON elsewhere.
+func handler(w io.Writer, format string, level slog.Leveler) slog.Handler {
+	options := &slog.HandlerOptions{Level: level}
+	if format == "text" || format == "auto" && isTerminal(w) {
+		return slog.NewTextHandler(w, options)
+	}
+	return slog.NewJSONHandler(w, options)
+}
+
+// isTerminal says whether something is a character device, as terminals are.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// notify tells systemd something, where it has started the server. What cannot be
+// told is logged; nothing depends on it.
+func (f *service) notify(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		f.log.Warn("systemd cannot be told", "state", state, "error", err)
+	}
+}
+
+// notifyReloading tells that the configuration is being read; READY=1 has to follow.
+// Without the time in it systemctl reload would wait forever.
+func (f *service) notifyReloading() {
+	f.notify(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
+}
+
+// lookInterval is how often the wall clock is looked at, and the least time between
+// two signs of life.
+const lookInterval = time.Second
+
+// look watches until the channel is closed: it warns while the wall clock is too far
+// from server time, corrects server time where that is wanted, and gives systemd a
+// sign of life as long as limiting works.
+func (f *service) look(t *timekeeper, quit <-chan struct{}) {
+	watchdog, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		f.log.Warn("the watchdog of systemd is not understood", "error", err)
+	}
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	far := false
+	for {
+		select {
+		case <-quit:
+			return
+		case <-tick.C:
+		}
+		t.correct()
+		if is := abs(t.Offset()) > clock.OffsetWarnNs; is != far {
+			far = is
+			if far {
+				f.log.Warn("the wall clock is off server time, which goes on as it was at the start; --slew lets it follow slowly",
+					"offset", time.Duration(t.Offset()).Round(time.Millisecond))
+			} else {
+				f.log.Info("the wall clock is near server time again")
+			}
+		}
+		if watchdog > 0 && f.server.Works() {
+			f.notify(daemon.SdNotifyWatchdog)
+		}
+	}
+}
+
+func abs(n int64) int64 { return max(n, -n) }
