@@ -22,7 +22,7 @@ SEEDS       ?= 20
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test race invariants laws fuzz crash model gateways docs lint bench bench-smoke bench-parts clean
+.PHONY: help build run test race invariants laws fuzz crash model gateways docs lint package bench bench-smoke bench-parts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -103,5 +103,11 @@ bench-smoke: build ## measure for two minutes what is to be reached, and fail if
 bench-parts: ## the Go benchmarks whose names match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+package: build ## what packages hold beside the binary: manual pages and the commented file, in build/
+	mkdir -p build
+	bin/sluice man build/man
+	bin/sluice config show --default > build/sluice.yaml
+	bin/sluice check build/sluice.yaml
+
 clean: ## remove what build left
-	rm -rf bin
+	rm -rf bin build
