@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
+
 	"sluice/algorithms"
 	"sluice/internal/access"
 	"sluice/shard"
@@ -327,7 +329,9 @@ func (s *session) settleNow(h *shard.Held, home, at int, id *shard.ID, how settl
 	if err != nil {
 		return nil, err
 	}
-	settled := h.SettleID(home, at, id, how.outcome, func(i int) uint64 { return units[i] })
+	settled := h.SettleID(home, at, id, how.outcome, func(i int) (n, keyHash uint64) {
+		return units[i], xxhash.Sum64(id.Charged[i].Key)
+	})
 	b := shard.NewBatch(s.server.shards.Len())
 	for i := range id.Charged {
 		op := addTo(b, id.Charged[i].Key)

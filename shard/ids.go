@@ -163,12 +163,14 @@ func (h *Held) PutID(n, key int, id *ID) {
 	h.ids = true
 }
 
-// SettleID ends a reservation: for each charge, units shall count in the end. key
+// SettleID ends a reservation: units says for each charge how many shall count in the
+// end, and gives its key's xxhash64. key
 // is the shard of its keys, n its own; both must be owned. It is remembered for
 // SettledNanos; what is returned may still be given its answer.
-func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) uint64) *ID {
+func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) (n, keyHash uint64)) *ID {
 	for i := range id.Charged {
-		h.core(key).settle(h.Now, &id.Charged[i], units(i), id.Name)
+		n, keyHash := units(i)
+		h.core(key).settle(h.Now, &id.Charged[i], n, keyHash, id.Name)
 		h.core(key).unreserve(id.Charged[i].Key)
 	}
 	settled := *id
@@ -178,9 +180,9 @@ func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) u
 }
 
 // settle makes units of a charge count in the end. A permit ends.
-func (c *Core) settle(now uint64, charged *Charged, units uint64, permit string) {
+func (c *Core) settle(now uint64, charged *Charged, units, keyHash uint64, permit string) {
 	op := &Op{Key: charged.Key}
-	op.Call.Limit = &charged.Limit
+	op.Call.Limit, op.Call.KeyHash = &charged.Limit, keyHash
 	c.prepare(op)
 	i := c.find(op)
 	if c.load(now, i, op) {
