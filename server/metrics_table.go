@@ -59,6 +59,7 @@ var metricRows = []Metric{
 		})},
 	{Name: "sluice_plan_window_seconds", Type: "gauge", Labels: []string{"plan", "limit", "mode"}, Help: "The windows of the limits of the plans; 0 for those of a calendar.",
 		Panel: "Limits", Expr: "max by (plan, limit, mode) ($)", collect: limitsOf(func(l *plans.Limit) float64 { return float64(l.Window) / 1e9 })},
+	{Name: "sluice_leases_out", Type: "gauge", from: "leases_out", Panel: "Leases", Expr: "sum($)"},
 	{Name: "sluice_plans", Type: "gauge", from: "plans", Panel: "Plans and rules", Expr: "max($)"},
 	{Name: "sluice_rules", Type: "gauge", from: "rules", Panel: "Plans and rules", Expr: "max($)"},
 	{Name: "sluice_book_info", Type: "gauge", Labels: []string{"version"}, Help: "Always 1: the version of plans and rules, the same on every server that has the same ones.",

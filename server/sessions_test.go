@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -21,6 +22,12 @@ func TestDocsSessions(t *testing.T) {
 		t.Fatal("guides are missing", err)
 	}
 	files = append(files, "../README.md")
+	var total atomic.Int64
+	t.Cleanup(func() {
+		if n := total.Load(); n < 80 {
+			t.Errorf("only %d commands in all", n)
+		}
+	})
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".md"), func(t *testing.T) {
 			t.Parallel()
@@ -29,9 +36,10 @@ func TestDocsSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, commands := playGuide(t, string(text))
-			if commands < 5 {
-				t.Errorf("only %d commands", commands)
+			if want := strings.Count(string(text), "\n"+guidePrompt); commands != want {
+				t.Errorf("%d commands of %d were run", commands, want)
 			}
+			total.Add(int64(commands))
 			switch {
 			case bytes.Equal(text, []byte(got)):
 			case *update:
