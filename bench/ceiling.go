@@ -15,6 +15,9 @@ import (
 // constantReply is what RL.ALLOW says of a call that passes.
 const constantReply = "*6\r\n:1\r\n:100\r\n:99\r\n:0\r\n:10\r\n:0\r\n"
 
+// constantReadBytes holds the longest pipelines that are measured, and ten thousand times.
+const constantReadBytes = 16 << 10
+
 // ServeConstant answers every request on a listener with constantReply, PING as Redis does, until the context ends.
 func ServeConstant(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
@@ -33,7 +36,7 @@ func ServeConstant(ctx context.Context, l net.Listener) error {
 
 func constant(c net.Conn) {
 	defer c.Close()
-	in := make([]byte, 64<<10)
+	in := make([]byte, constantReadBytes)
 	var out []byte
 	var args [][]byte
 	for used := 0; ; {
