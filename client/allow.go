@@ -62,7 +62,8 @@ func (c *Client) allowSlow(ctx context.Context, p *part, h uint64, key string, l
 	if err != nil {
 		n = nil
 	}
-	began, end := c.now(), c.watch.Elapsed()+c.timeout
+	end := c.watch.Elapsed() + c.timeout
+	asked := false
 	var waited *entry // for which this call is counted as waiting
 	for {
 		p.mu.Lock()
@@ -76,7 +77,7 @@ func (c *Client) allowSlow(ctx context.Context, p *part, h uint64, key string, l
 		}
 		e := c.entry(p, h, key, l)
 		now, left := c.now(), end-c.watch.Elapsed()
-		if d, ok := c.decideHere(p, e, cost, began, now, n == nil || n.away.Load() || left <= 0); ok {
+		if d, ok := c.decideHere(p, e, cost, now, asked, n == nil || n.away.Load() || left <= 0); ok {
 			p.mu.Unlock()
 			return d, nil
 		}
@@ -93,7 +94,7 @@ func (c *Client) allowSlow(ctx context.Context, p *part, h uint64, key string, l
 			f = c.lease(n, p, e, want, cost, now)
 		}
 		e.waiting += cost
-		waited = e
+		waited, asked = e, true
 		p.mu.Unlock()
 		if err := c.await(ctx, n, p, e, f, left); err != nil && !errors.Is(err, ErrUnavailable) {
 			p.mu.Lock()
@@ -117,8 +118,9 @@ func (c *Client) entry(p *part, h uint64, key string, l Limit) *entry {
 }
 
 // decideHere decides a call without asking, where that can be done: out of a lease,
-// because the server denied it a moment ago, or because the server is away.
-func (c *Client) decideHere(p *part, e *entry, cost int64, began, now time.Duration, away bool) (Decision, bool) {
+// because the server denied it a moment ago (in this call, if it asked), or because the
+// server is away.
+func (c *Client) decideHere(p *part, e *entry, cost int64, now time.Duration, asked, away bool) (Decision, bool) {
 	if e.spend(cost, now) {
 		e.used = now
 		e.calls++
@@ -129,7 +131,7 @@ func (c *Client) decideHere(p *part, e *entry, cost int64, began, now time.Durat
 		e.calls++
 		d := e.decision(now)
 		d.Allowed, d.RetryAfter = false, retry
-		if e.denial.heard >= began {
+		if asked {
 			d.Source = SourceServer
 		}
 		return p.count(d), true

@@ -169,7 +169,7 @@ func (e *entry) bound(accuracy float64, leaseMax, limit, holders int64) {
 
 // deny remembers a denial.
 func (e *entry) deny(cost int64, retry, now time.Duration) {
-	e.denial = denial{cost: cost, heard: now, passesAt: now + retry, recheck: now + RecheckInterval, never: retry == Never}
+	e.denial = denial{cost: cost, passesAt: now + retry, recheck: now + RecheckInterval, never: retry == Never}
 }
 
 // slowDown is for a key of which there is less than is wanted. Everybody would ask for

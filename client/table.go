@@ -79,7 +79,6 @@ type known struct {
 // may let it pass sooner.
 type denial struct {
 	cost     int64 // 0: none
-	heard    time.Duration
 	passesAt time.Duration
 	recheck  time.Duration
 	never    bool

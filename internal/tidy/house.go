@@ -43,6 +43,7 @@ var house = []room{
 		ours:   []string{"shard", "plans", "algorithms", "persistence", "internal"},
 		theirs: []string{redcon, xxhash, prometheus, sys}},
 	{dir: "client", ours: []string{"internal/clock"}, theirs: []string{goRedis}},
+	{dir: "client/metrics", ours: []string{"client"}, theirs: []string{prometheus}},
 	// A server for the tests of those who use the client.
 	{dir: "client/sluicetest",
 		ours: []string{"client", "server", "shard", "plans", "algorithms", "internal/clock"}, theirs: []string{goRedis}},

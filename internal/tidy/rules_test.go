@@ -52,6 +52,8 @@ var houseSnippets = []snippet{
 	{"import direction", "client/a.go", imports("sluice/server"), "must not import"},
 	{"import direction", "client/middleware/a.go", imports("net/http", "sluice/client"), ""},
 	{"import direction", "client/middleware/a.go", imports("sluice/server"), "must not import"},
+	{"import direction", "client/metrics/a.go", imports("sluice/client", "github.com/prometheus/client_golang/prometheus"), ""},
+	{"import direction", "client/a.go", imports("github.com/prometheus/client_golang/prometheus"), "must not import"},
 	{"import direction", "client/sluicetest/a.go", imports("sluice/client", "sluice/server", "sluice/shard"), ""},
 	{"import direction", "client/sluicetest/a.go", imports("sluice/persistence"), "must not import"},
 	{"import direction", "bench/draw/a.go", imports("gonum.org/v1/plot", "sluice/bench"), ""},
