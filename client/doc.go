@@ -43,7 +43,7 @@
 // Timeout, because of it. What was spent is reported, and Usage adds it up.
 // docs/guides/client.md explains all of it, with figures.
 //
-// For HTTP servers see package sluice/client/middleware, for HTTP clients
-// sluice/client/retry, and for tests sluice/client/sluicetest, which starts a server with
-// a clock to turn in one line.
+// For HTTP servers see package sluice/client/middleware, for gRPC sluice/client/grpc, for
+// HTTP clients sluice/client/retry, for Prometheus sluice/client/metrics, and for tests
+// sluice/client/sluicetest, which starts a server with a clock to turn in one line.
 package client

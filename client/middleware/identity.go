@@ -84,16 +84,27 @@ func (h *handler) identify(r *http.Request) (who identified, err error) {
 	if !known {
 		return who, errNobody
 	}
-	who.kind, who.value = "ip", h.counted(addr)
+	who.kind, who.value = "ip", counted(addr, h.v6Bits)
 	return who, nil
 }
 
+// AddressKey is the key that an address, with a port or without one, is counted under by
+// the middleware, for interceptors of other protocols; false for what is no address. Of
+// IPv6 so many bits count, from 1 to 128.
+func AddressKey(text string, v6Bits int) (key string, ok bool) {
+	addr, ok := parseAddress(text)
+	if !ok {
+		return "", false
+	}
+	return "ip:" + counted(addr, v6Bits), true
+}
+
 // counted is the part of an address that counts.
-func (h *handler) counted(addr netip.Addr) string {
+func counted(addr netip.Addr, v6Bits int) string {
 	if addr.Is4() {
 		return addr.String()
 	}
-	prefix, _ := addr.Prefix(h.v6Bits) // it has no zone, and the bits are in range
+	prefix, _ := addr.Prefix(min(max(1, v6Bits), 128)) // it has no zone
 	return prefix.String()
 }
 

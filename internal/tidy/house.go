@@ -23,6 +23,9 @@ const (
 	pflag      = "github.com/spf13/pflag" // cobra's own
 	goRedis    = "github.com/redis/go-redis/v9"
 	goYAML     = "github.com/goccy/go-yaml"
+	googleGRPC = "google.golang.org/grpc"
+	googlePB   = "google.golang.org/protobuf"
+	googleRPC  = "google.golang.org/genproto/googleapis/rpc"
 	gonum      = "gonum.org/v1"
 	humanize   = "github.com/dustin/go-humanize"
 	hdr        = "github.com/HdrHistogram/hdrhistogram-go"
@@ -43,6 +46,7 @@ var house = []room{
 		ours:   []string{"shard", "plans", "algorithms", "persistence", "internal"},
 		theirs: []string{redcon, xxhash, prometheus, sys}},
 	{dir: "client", ours: []string{"internal/clock"}, theirs: []string{goRedis}},
+	{dir: "client/grpc", ours: []string{"client"}, theirs: []string{googleGRPC, googleRPC, googlePB}},
 	{dir: "client/metrics", ours: []string{"client"}, theirs: []string{prometheus}},
 	// A server for the tests of those who use the client.
 	{dir: "client/sluicetest",

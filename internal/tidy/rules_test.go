@@ -52,6 +52,8 @@ var houseSnippets = []snippet{
 	{"import direction", "client/a.go", imports("sluice/server"), "must not import"},
 	{"import direction", "client/middleware/a.go", imports("net/http", "sluice/client"), ""},
 	{"import direction", "client/middleware/a.go", imports("sluice/server"), "must not import"},
+	{"import direction", "client/grpc/a.go", imports("sluice/client/middleware", "google.golang.org/grpc/codes"), ""},
+	{"import direction", "client/middleware/a.go", imports("google.golang.org/grpc/codes"), "must not import"},
 	{"import direction", "client/metrics/a.go", imports("sluice/client", "github.com/prometheus/client_golang/prometheus"), ""},
 	{"import direction", "client/a.go", imports("github.com/prometheus/client_golang/prometheus"), "must not import"},
 	{"import direction", "client/sluicetest/a.go", imports("sluice/client", "sluice/server", "sluice/shard"), ""},

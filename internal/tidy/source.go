@@ -133,8 +133,42 @@ type listed struct {
 
 // load reads all Go files of the module below root.
 func load(root string) ([]*source, error) {
+	modules, err := modules(root)
+	if err != nil {
+		return nil, err
+	}
+	var sources []*source
+	for _, dir := range modules {
+		more, err := loadModule(root, dir)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, more...)
+	}
+	return sources, nil
+}
+
+// modules returns the directories of the module and of those inside of it, such as the
+// one for gRPC, which keeps its dependencies to itself.
+func modules(root string) (dirs []string, err error) {
+	err = filepath.WalkDir(root, func(full string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && full != root && (entry.Name() == "testdata" || entry.Name()[0] == '.'):
+			return fs.SkipDir
+		case entry.Name() == "go.mod":
+			dirs = append(dirs, filepath.Dir(full))
+		}
+		return nil
+	})
+	return dirs, err
+}
+
+// loadModule parses the files of one module.
+func loadModule(root, dir string) ([]*source, error) {
 	command := exec.Command("go", "list", "-e", "-json=Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
-	command.Dir = root
+	command.Dir = dir
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	if err != nil {
