@@ -40,7 +40,7 @@ func (r *runner) growth() error {
 		all = append(all, contender{name: "Redis INCR", id: "incr", server: redis, request: requestOf(CountNothing, 1, "INCR user:{key}")})
 	}
 	lines := make([]Line, len(all))
-	base := make([]spread, len(all))
+	var rows []func() // written when the one that they are compared with is known
 	for n := uint64(1_000); n <= r.KeysMax; n *= 10 {
 		if r.Lean && n != keysLive && n != r.KeysMax {
 			continue
@@ -58,14 +58,17 @@ func (r *runner) growth() error {
 			return err
 		}
 		for i, c := range all {
-			s := got[c.id].of(rate)
-			if n == keysLive {
-				base[i] = s
-			}
+			s := got[c.id]
 			lines[i].Name = c.name
-			lines[i].add(float64(n), s.median())
-			sec.row(Whole(float64(n)), c.name, s.whole(), got[c.id].of(cpu).micros(), times(s.over(base[i])))
+			lines[i].add(float64(n), s.of(rate).median())
+			rows = append(rows, func() {
+				base := r.report.Samples[fmt.Sprintf("keys%d/%s", keysLive, c.id)]
+				sec.row(Whole(float64(n)), c.name, s.of(rate).whole(), s.of(cpu).micros(), times(s.of(rate).over(base.of(rate))))
+			})
 		}
+	}
+	for _, row := range rows {
+		row()
 	}
 	r.chart(Chart{File: "growth.svg", Title: "Requests a second by live keys, pipelines of 100", X: "live keys", Y: "requests a second", LogX: true, Lines: lines})
 	return nil
