@@ -22,10 +22,10 @@ SEEDS       ?= 20
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test race invariants laws fuzz crash model gateways docs lint package bench bench-smoke bench-parts clean
+.PHONY: help build run test test-clients race invariants laws fuzz crash model gateways docs lint package bench bench-smoke bench-parts clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## build bin/sluice
 	go build -trimpath -o bin/sluice ./cmd/sluice
@@ -36,6 +36,9 @@ run: build ## build and start the server; it prints a line to try. ARGS='--liste
 test: invariants race ## everything that must hold before a commit, in under ten minutes
 	go test ./...
 	go -C client/grpc test ./...
+
+test-clients: ## connect every client that is spoken for; installs what is missing. ARGS=--update writes the table of docs/compatibility.md
+	@internal/clienttest/run.sh $(ARGS)
 
 race: ## the packages that goroutines meet in, under the race detector
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then \

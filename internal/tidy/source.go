@@ -205,7 +205,7 @@ func read(root, full string) (*source, error) {
 	return parse(filepath.ToSlash(relative), text)
 }
 
-// walk names all Go files below root, whatever `go list` thinks of them: it holds load to account, and it makes the go
+// walk names all Go files of the module below root, whatever `go list` thinks of them: it holds load to account, and it makes the go
 // tool notice a new file or directory, so that it does not repeat a cached result.
 func walk(root string) ([]string, error) {
 	var names []string
@@ -217,6 +217,9 @@ func walk(root string) ([]string, error) {
 		if entry.IsDir() {
 			if full != root && (name == "testdata" || name == "vendor" || name[0] == '.' || name[0] == '_') {
 				return fs.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(full, "go.mod")); full != root && err == nil {
+				return fs.SkipDir // a module of its own, which is not part of this house
 			}
 			return nil
 		}
