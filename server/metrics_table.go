@@ -62,6 +62,7 @@ var metricRows = []Metric{
 	{Name: "sluice_leases_out", Type: "gauge", from: "leases_out", Panel: "Leases", Expr: "sum($)"},
 	{Name: "sluice_plans", Type: "gauge", from: "plans", Panel: "Plans and rules", Expr: "max($)"},
 	{Name: "sluice_rules", Type: "gauge", from: "rules", Panel: "Plans and rules", Expr: "max($)"},
+	{Name: "sluice_leases", Type: "gauge", from: "leases_out", Panel: "Leases", Expr: "sum($)"},
 	{Name: "sluice_book_info", Type: "gauge", Labels: []string{"version"}, Help: "Always 1: the version of plans and rules, the same on every server that has the same ones.",
 		Panel: "Plans and rules", Expr: "count by (version) ($)",
 		collect: func(v *vitals, emit emit) { emit(1, fmt.Sprintf("%016x", v.book.Version())) }},

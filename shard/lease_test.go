@@ -84,7 +84,7 @@ func TestG28CrashedHolders(t *testing.T) {
 // After a crash at any moment no more is out than was charged: what can be given back
 // of a window is at most what is used of it.
 func TestLeasesAndChargesStayTogether(t *testing.T) {
-	for round := range scaled(20) {
+	for round := range scaled(10) {
 		r, a := newRand(t, 9910+uint64(round)), newAsker()
 		a.Core.Journal(0, 1)
 		l := newLimit(algorithms.FixedWindow, 100, time.Hour)

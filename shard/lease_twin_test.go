@@ -358,9 +358,9 @@ func (w *naive) same() error {
 }
 
 func TestLeaseTwin(t *testing.T) {
-	for round := range scaled(60) {
+	for round := range scaled(30) {
 		w := newNaive(newRand(t, 9000+uint64(round)))
-		for n := range 300 {
+		for n := range 250 {
 			err := w.step()
 			if err == nil {
 				err = w.same()
@@ -391,7 +391,7 @@ func TestLeaseTwin(t *testing.T) {
 func TestReturnsMintNothing(t *testing.T) {
 	for _, row := range algorithms.Rates() {
 		t.Run(row.Name, func(t *testing.T) {
-			for round := range scaled(40) {
+			for round := range scaled(25) {
 				r := newRand(t, 9500+uint64(round)*100+uint64(row.ID))
 				m := &minter{Rand: r, leased: newAsker(), kept: newAsker(), now: start, unspent: map[string]uint64{}}
 				m.limit = newLimit(row.ID, 1+r.Uint64N(30), time.Duration(pick(r, 1, 10, 100))*time.Second)
