@@ -341,6 +341,7 @@ func (s *session) flush() bool {
 // forget gives up what the operations of a batch that has been cleared pointed to.
 func (w *work) forget() {
 	clear(w.asked)
+	clear(w.leasings) // what was told of windows goes with them
 	w.limits, w.leasings, w.asked, w.told = w.limits[:0], w.leasings[:0], w.asked[:0], 0
 	if w.names = w.names[:0]; cap(w.names) > OutBytesMax {
 		w.names = nil
