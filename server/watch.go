@@ -127,14 +127,6 @@ func isOf(d *shard.Denial, key, states []byte) bool {
 	return bytes.Equal(met, key) || bytes.HasPrefix(met, states)
 }
 
-// Charges is about how often a key was charged in the last minutes, as a number that
-// OBJECT FREQ can tell: 0 to 255.
-func (s *Server) Charges(key []byte) (n uint64) {
-	at := shard.Route(TagHash(key), s.shards.Len())
-	s.shards.On(at, func(c *shard.Core, now uint64) { n = c.Charges(now, key) })
-	return min(n, 255)
-}
-
 // watchOptions reads PLAN or KEY, and COUNT.
 func watchOptions(rest [][]byte, word string, countMax int) (value []byte, count int, err error) {
 	for ; len(rest) > 0; rest = rest[2:] {

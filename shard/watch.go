@@ -181,17 +181,6 @@ func (c *Core) Heaviest(now uint64, denied bool, f func(*Heavy)) {
 	}
 }
 
-// Charges is about how often a key was charged in the last minutes.
-func (c *Core) Charges(now uint64, key []byte) (n uint64) {
-	hash := c.hash(key)
-	c.watch.hot.all(now, func(h *Heavy) {
-		if h.hash == hash {
-			n = h.Count
-		}
-	})
-	return n
-}
-
 // Denials calls f for the last denials, newest first, until it returns false.
 func (c *Core) Denials(f func(*Denial) bool) {
 	w := &c.watch
