@@ -30,6 +30,8 @@ const (
 	humanize   = "github.com/dustin/go-humanize"
 	hdr        = "github.com/HdrHistogram/hdrhistogram-go"
 	prometheus = "github.com/prometheus"
+	redigo     = "github.com/gomodule/redigo"
+	rueidis    = "github.com/redis/rueidis"
 	redcon     = "github.com/tidwall/redcon"
 	sys        = "golang.org/x/sys"
 	systemd    = "github.com/coreos/go-systemd/v22"
@@ -58,6 +60,7 @@ var house = []room{
 		ours:   []string{"algorithms", "persistence", "plans", "shard", "server", "client", "bench", "internal"},
 		theirs: []string{cobra, pflag, goYAML, goRedis, humanize, sys, systemd}},
 	{dir: "internal", theirs: []string{sys}},
+	{dir: "internal/clienttest", theirs: []string{goRedis, redigo, rueidis}},
 	{dir: "internal/keeper", ours: []string{"algorithms", "shard", "persistence"}},
 	{dir: "internal/settings", ours: []string{"algorithms", "persistence", "plans", "shard", "internal/clock"}, theirs: []string{humanize}},
 	{dir: "internal/simulation",

@@ -218,9 +218,6 @@ func walk(root string) ([]string, error) {
 			if full != root && (name == "testdata" || name == "vendor" || name[0] == '.' || name[0] == '_') {
 				return fs.SkipDir
 			}
-			if _, err := os.Stat(filepath.Join(full, "go.mod")); full != root && err == nil {
-				return fs.SkipDir // a module of its own, which is not part of this house
-			}
 			return nil
 		}
 		if strings.HasSuffix(name, ".go") && name[0] != '.' && name[0] != '_' {
