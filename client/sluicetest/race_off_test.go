@@ -1,0 +1,5 @@
+//go:build !race
+
+package sluicetest
+
+const raceOn = false
