@@ -33,9 +33,9 @@ var errUsersFile = errors.New("ERR no file of users is configured; start the ser
 // denial is an entry of ACL LOG.
 type denial struct {
 	refusal
-	id, count         uint64
-	first, last       uint64 // when, in ns since 1970
-	peer, description string
+	id, count   uint64
+	first, last uint64 // when, in ns since 1970
+	description string // of the connection
 }
 
 // denials are the entries of ACL LOG, the newest first.
