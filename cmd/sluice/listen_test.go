@@ -80,8 +80,9 @@ func (a *authority) server(name string) *x509.Certificate {
 	return cert
 }
 
-// addresses are those that a server has logged that it listens on.
+// addresses are those that a server has logged that it listens on, all of them.
 func (p *process) addresses() (list []string) {
+	p.until("it has logged where it listens", func() bool { return p.logs("msg=ready") != nil })
 	for _, line := range p.logs("msg=listening") {
 		_, rest, _ := strings.Cut(line, "listen=")
 		address, _, _ := strings.Cut(rest, " ")

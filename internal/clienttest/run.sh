@@ -43,7 +43,7 @@ cp package.json package-lock.json client.js "$work"
 # serve NAME PASSWORD: starts a server and sets PLAIN and SECURE to its ports.
 serve() {
 	local log=$work/$1.log
-	SLUICE_REQUIREPASS=$2 "$work/sluice" serve --dir "" --listen 127.0.0.1:0 --tls-listen 127.0.0.1:0 \
+	SLUICE_REQUIREPASS=$2 "$work/sluice" serve --dir "" --log-format text --listen 127.0.0.1:0 --tls-listen 127.0.0.1:0 \
 		--tls-cert "$work/server.crt" --tls-key "$work/server.key" >"$work/$1.out" 2>"$log" &
 	pids+=($!)
 	for _ in $(seq 100); do
