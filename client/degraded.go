@@ -188,7 +188,11 @@ func (c *Client) degrade(p *part, e *entry, cost int64, now time.Duration) Decis
 		d.Allowed, d.Remaining = true, d.Limit
 	case FailLocal:
 		if !e.local.active {
-			e.local.begin(e, l, e.share.of(c.usualShare()), now, unix)
+			part := e.share.of(c.usualShare())
+			if e.limit == requests {
+				part = 1 // of them no lease tells a share
+			}
+			e.local.begin(e, l, part, now, unix)
 		}
 		d.RetryAfter, d.Allowed = e.local.allow(cost, now)
 		d.Remaining = min(d.Limit, int64(e.local.free))

@@ -122,8 +122,8 @@ func (q *Request) words() ([]any, error) {
 }
 
 // Request has the server decide an HTTP request by its rules. While the server is away
-// the answer follows OnFailure; with FailLocal each identity has 60 units a minute among
-// all processes.
+// the answer follows OnFailure; with FailLocal each identity has 60 units a minute in each
+// process.
 func (c *Client) Request(ctx context.Context, q Request) (Verdict, error) {
 	args, err := q.words()
 	if err != nil {
