@@ -158,9 +158,11 @@ func (c *cursor) parseLimit() (l algorithms.Limit, err error) {
 		return l, errRecord
 	}
 	spec.Window = window * nanosPerMilli
-	spec.AlignSet = spec.Align == algorithms.AlignFirst || spec.Align == algorithms.AlignJitter
-	if l, err = algorithms.NewLimit(spec, algorithms.UnitsMax); err != nil {
-		return l, errRecord
+	// A budget's plain window begins with its first charge; nobody can ask for that.
+	implied := spec.Algorithm == algorithms.Budget && spec.Align == algorithms.AlignFirst
+	spec.AlignSet = !implied && (spec.Align == algorithms.AlignFirst || spec.Align == algorithms.AlignJitter)
+	if l, err = algorithms.NewLimit(spec, algorithms.UnitsMax); err != nil || l.Align != spec.Align {
+		return algorithms.Limit{}, errRecord
 	}
 	return l, nil
 }

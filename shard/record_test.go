@@ -19,7 +19,7 @@ func specs(t testing.TB) (list []algorithms.Spec) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range algorithms.Rates() {
+	for _, a := range algorithms.All() {
 		for _, units := range []uint64{1, 127, 128, 100_000, algorithms.UnitsMax} {
 			for _, window := range []uint64{1_000_000, second, 3600 * second, algorithms.WindowMaxNanos} {
 				s := algorithms.Spec{Algorithm: a.ID, Units: units, Window: window}
@@ -35,7 +35,7 @@ func specs(t testing.TB) (list []algorithms.Spec) {
 					}
 				}
 			}
-			if a.ID == algorithms.FixedWindow {
+			if a.Options&algorithms.OptionCalendar != 0 {
 				for _, align := range []algorithms.Align{algorithms.AlignDay, algorithms.AlignWeek, algorithms.AlignMonth, algorithms.AlignYear} {
 					list = append(list, algorithms.Spec{Algorithm: a.ID, Units: units, Align: align},
 						algorithms.Spec{Algorithm: a.ID, Units: units, Align: align, Zone: paris, ZoneSet: true})
@@ -47,13 +47,44 @@ func specs(t testing.TB) (list []algorithms.Spec) {
 	return list
 }
 
+// Every limit that there can be is read as it was written.
+func TestLimitsComeBack(t *testing.T) {
+	seen := make(map[algorithms.ID]int)
+	for _, s := range specs(t) {
+		l, err := algorithms.NewLimit(s, algorithms.LogLimitMaxDefault)
+		if err != nil {
+			continue // too long to fill, or too large for a log
+		}
+		seen[s.Algorithm]++
+		c := cursor{rest: appendLimit(nil, &l)}
+		if back, err := c.parseLimit(); err != nil || back != l || len(c.rest) > 0 {
+			t.Errorf("%+v comes back as %+v, %v", l, back, err)
+		}
+	}
+	for _, a := range algorithms.All() {
+		if seen[a.ID] < 10 {
+			t.Errorf("%s: %d limits", a.Name, seen[a.ID])
+		}
+	}
+}
+
+// A budget's window begins with its first charge or with the calendar.
+func TestNoBudgetHasAnotherWindow(t *testing.T) {
+	for _, align := range []algorithms.Align{algorithms.AlignEpoch, algorithms.AlignJitter} {
+		l := algorithms.Limit{Units: 10, Window: second, Burst: 10, Algorithm: algorithms.Budget, Align: align}
+		if back, err := (&cursor{rest: appendLimit(nil, &l)}).parseLimit(); err == nil {
+			t.Errorf("%v is taken, as %+v", align, back)
+		}
+	}
+}
+
 // valued is a core with a key of each limit that there can be, and their records.
 func valued(t testing.TB) (*asker, map[string]string) {
 	r, a := newRand(t, 41), newAsker()
 	for i, s := range specs(t) {
 		l, err := algorithms.NewLimit(s, algorithms.LogLimitMaxDefault)
-		if err != nil {
-			continue // too long to fill, or too large for a log
+		if err != nil || l.Kind() == algorithms.Permits {
+			continue // too long to fill, or too large for a log; permits have calls of their own
 		}
 		key, now := fmt.Sprint(i), start+uint64(i)
 		for range 1 + r.IntN(20) {
