@@ -267,11 +267,17 @@ func TestRestartChangesNoAnswer(t *testing.T) {
 
 // randomCall is a call on a key of its own.
 func randomCall(r *rand.Rand, i int) string {
-	algorithms := []string{"token_bucket", "gcra", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter"}
+	algorithms := []string{"token_bucket", "gcra", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter", "budget"}
 	name := algorithms[i%len(algorithms)]
 	units := 1 + r.IntN(1000)
-	call := fmt.Sprintf("key:%d %s %d %dms %d", i, name, units, 1000+r.IntN(100_000_000), 1+r.IntN(units))
+	window, calendar := fmt.Sprintf("%dms", 1000+r.IntN(100_000_000)), ""
+	if (name == "fixed_window" || name == "budget") && r.IntN(2) == 0 {
+		window = []string{"day", "week", "month", "year"}[r.IntN(4)]
+		calendar = []string{" TZ UTC", " TZ Europe/Paris", " TZ Asia/Kathmandu"}[r.IntN(3)]
+	}
+	call := fmt.Sprintf("key:%d %s %d %s %d%s", i, name, units, window, 1+r.IntN(units), calendar)
 	switch {
+	case calendar != "":
 	case name == "fixed_window":
 		call += " ALIGN " + []string{"EPOCH", "FIRST", "JITTER"}[r.IntN(3)]
 	case strings.HasSuffix(name, "bucket") && r.IntN(2) == 0:
