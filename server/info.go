@@ -95,6 +95,15 @@ var workStatistics = []statistic{
 	{"stats", "evicted_keys", "keys thrown away for others, before they were fresh", func(v *vitals) any { return v.shards.Evicted }},
 	{"stats", "expired_keys", "keys freed because they had become fresh", func(v *vitals) any { return v.shards.Expired }},
 
+	{"cpu", "used_cpu_sys", "seconds in the system's code", func(*vitals) any {
+		system, _ := processorSeconds()
+		return fmt.Sprintf("%.6f", system)
+	}},
+	{"cpu", "used_cpu_user", "seconds in the server's own code", func(*vitals) any {
+		_, user := processorSeconds()
+		return fmt.Sprintf("%.6f", user)
+	}},
+
 	{"plans", "plans", "how many plans there are", func(v *vitals) any { return len(v.book.PlanNames()) }},
 	{"plans", "rules", "how many rules there are", func(v *vitals) any { return len(v.book.RuleNames()) }},
 	{"plans", "book_version", "the same on every server with the same plans, rules and addresses", func(v *vitals) any { return fmt.Sprintf("%016x", v.book.Version()) }},
