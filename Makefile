@@ -22,7 +22,7 @@ SEEDS       ?= 20
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test test-clients race invariants laws fuzz crash model gateways docs lint package bench bench-smoke bench-parts clean
+.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash model gateways docs lint package bench bench-smoke bench-parts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,9 @@ test: invariants race ## everything that must hold before a commit, in under ten
 
 test-clients: ## connect every client that is spoken for; installs what is missing. ARGS=--update writes the table of docs/compatibility.md
 	@internal/clienttest/run.sh $(ARGS)
+
+test-tcl: ## the tests of Redis's own suite that apply; needs tcl and dpkg-dev, and fetches the suite from Debian's source package
+	@internal/clienttest/tcl.sh
 
 race: ## the packages that goroutines meet in, under the race detector
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then \
