@@ -186,6 +186,11 @@ func TestMaxClients(t *testing.T) {
 	if _, err := io.ReadFull(third, make([]byte, 7)); err != nil {
 		t.Errorf("one who comes when another has gone: %v", err)
 	}
+}
+
+// No more connections are taken than there are files for.
+func TestMaxClientsKeepsToFiles(t *testing.T) {
+	r := newRig(t, 1)
 	r.filesMax = FilesReserved + 7
 	r.set("max-clients", "100")
 	if n := r.clientsMax(); n != 7 {
