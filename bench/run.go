@@ -103,6 +103,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if r.report, err = r.newReport(); err != nil {
 		return nil, err
 	}
+	r.report.GoBench = o.GoBench
 	if err := r.findPeers(); err != nil {
 		return nil, err
 	}
@@ -118,7 +119,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r.progress("%s took %v", s.name, time.Since(began).Round(time.Second))
 	}
 	r.report.judge()
-	r.report.GoBench = o.GoBench
 	return r.report, nil
 }
 

@@ -40,8 +40,11 @@ func TestBenchAccuracy(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	file := filepath.Join(t.TempDir(), "report.json")
-	out, status := benched("--only", "accuracy", "--turn", "100ms", "--port", fmt.Sprint(port), "--json", file)
+	file, parts := filepath.Join(t.TempDir(), "report.json"), filepath.Join(t.TempDir(), "parts.txt")
+	if err := os.WriteFile(parts, []byte("BenchmarkLeasedAllow-2   \t 100\t        86.04 ns/op\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, status := benched("--only", "accuracy", "--turn", "100ms", "--port", fmt.Sprint(port), "--json", file, "--go-bench", parts)
 	if status != 0 || !strings.Contains(out, "= 64,000") {
 		t.Fatalf("status %d: %s", status, out)
 	}
@@ -51,10 +54,16 @@ func TestBenchAccuracy(t *testing.T) {
 	}
 	var report struct {
 		Machine  string
-		Verdicts []struct{ Measured bool }
+		Verdicts []struct {
+			Measured bool
+			Median   float64
+		}
 	}
 	if err := json.Unmarshal(text, &report); err != nil || report.Machine == "" || len(report.Verdicts) == 0 || report.Verdicts[0].Measured {
 		t.Errorf("%v: %s", err, text)
+	}
+	if last := report.Verdicts[len(report.Verdicts)-1]; last.Median != 86.04 {
+		t.Errorf("a leased decision is told to take %v ns", last.Median)
 	}
 }
 
