@@ -105,6 +105,7 @@ var syntaxErrors = []struct{ text, want string }{
 	{"\tlimits: 5", `tab character cannot use as a map key directly (line 1, column 7)`},
 	{`limits: {a`, `could not find flow map content (line 1, column 10)`},
 	{`limits: 'x`, `could not find end character of single-quoted text (line 1, column 9)`},
+	{"limits:\n-\ncosts: {}", `this entry of a list is empty (line 2, column 1)`},
 	{`limits: *x`, `no '&x' stands before this (line 1, column 9)`},
 	{`limits: &x {y: *x}`, `no '&x' stands before this (line 1, column 16)`},
 	{`limits: !!map {}`, `tags are not supported: every field knows what it is (line 1, column 9)`},

@@ -143,9 +143,23 @@ func (s *source) tokens() (token.Tokens, *Error) {
 		if name := names.after(t); name != nil {
 			return nil, s.syntaxError(placeOf(name), "'%s' has no value: write name: value", show(name.Value))
 		}
+		if len(kept) > 0 && isEmptyEntry(kept[len(kept)-1], t) {
+			return nil, s.syntaxError(placeOf(kept[len(kept)-1]), "this entry of a list is empty")
+		}
 		kept = append(kept, t)
 	}
+	if len(kept) > 0 && isEmptyEntry(kept[len(kept)-1], nil) {
+		return nil, s.syntaxError(placeOf(kept[len(kept)-1]), "this entry of a list is empty")
+	}
 	return kept, nil
+}
+
+// isEmptyEntry says whether a token begins an entry of a block list that has nothing
+// in it: the next token, nil at the end, stands below it and no further to the right.
+// No list of ours has such entries, and the parser takes what follows into them.
+func isEmptyEntry(t, next *token.Token) bool {
+	return t.Type == token.SequenceEntryType &&
+		(next == nil || next.Position.Line > t.Position.Line && next.Position.Column <= t.Position.Column)
 }
 
 // nesting counts what makes the parser call itself: open brackets, and marks that

@@ -61,7 +61,7 @@ func TestCut(t *testing.T) {
 		"", "#", "a", "a: 1", "a:\nb:\n", "a:\n  b: 1\n  c:\n    d: 2\ne: 3\n", "a:\n- 1\n- 2\nb: 1\n", "a:\n  - b: 1\n    c: 2\n  - d: 3\n", "- - 1\n  - 2\n- 3\n", "a: [1,\n 2]\nb: {c: 1,\n d: 2}\n",
 		"a: |\n  x\n  y: 1\nb: >-\n  z\n", "a: 'x\n  y'\nb: \"c\n  d\"\n", "a: x\n  y\nb: 1\n", "a: # c\n  # d\n  b: 1 # e\n# f\nc: 2\n", "'a': 1\n\"b\": 2\n3: 4\ntrue: 5\nnull: 6\n",
 		"a: &x\n  b: 1\nc: *x\n", "a: &x 1\nb: *x\n", "a:\n  &x b: 1\n", "a: &x {b: 1}\nc: *x\nd: &y\n  - e\nf: *y\n", "a: &x &y 1", "&x a: 1", "&x\na: 1", "a: &x\nb: 1", "a: &x b: 1", "- &x a: 1\n  b: 2\n- *x", "? a\n: 1\n", "{a: 1}\n", "[a, b]\n", "a: {b: [{c: 1}]}\n", "---\na: 1\n...\n", "a: 1\n\n\n\nb:\n\n  c: 2\n",
-		"a:\r\n  b: 1\r\nc: 2\r\n", "é:\n  ü: ö\n", "a: !x 1", "a: b: c", "a: - b", "a:\n b: 1\n  c: 2", "a:\n  b: 1\n c: 2", "- a\nb: 1", "a: 1\n- b", "a: {\nb: 1\n}\n", "a: [\n]\nb: 1", "a: 1\n b: 2\n", "-\n-\n", "- \n  a: 1\n",
+		"a:\r\n  b: 1\r\nc: 2\r\n", "é:\n  ü: ö\n", "a: !x 1", "a: b: c", "a: - b", "a:\n b: 1\n  c: 2", "a:\n  b: 1\n c: 2", "- a\nb: 1", "a: 1\n- b", "a: {\nb: 1\n}\n", "a: [\n]\nb: 1", "a: 1\n b: 2\n", "-\n-\n", "- \n  a: 1\n", "a:\n-\nb:", "a:\n  -\n  - 1\n", "- 1\n-", "-\n\n  a",
 		"a: *x", "a: 1\na: 2\n", "a:\n  b: 1\n  b: 2\n", "<<: {a: 1}\n", "a:\n  <<: {b: 1}\n", "a: \"x\"y\n", "a: 'x' 'y'\n", "a: 1 2\n", "a:\n  - 1\n - 2\n", "a: @x", "a: %x", "a: `x`",
 	} {
 		checkCut(t, text)
