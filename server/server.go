@@ -181,11 +181,12 @@ var ErrClosed = errors.New("server closed")
 // When the process has no file descriptor left for a connection, it waits a
 // moment instead of trying again at once.
 func (s *Server) Serve(l net.Listener) error {
-	s.tending.Do(func() { s.group.Go(s.tendLoop) })
 	s.mu.Lock()
 	s.listeners[l] = struct{}{}
 	if s.ending.Load() {
 		l.Close()
+	} else { // Close waits for the group, and nothing joins it from then on
+		s.tending.Do(func() { s.group.Go(s.tendLoop) })
 	}
 	s.mu.Unlock()
 	pause := acceptPauseMin

@@ -98,6 +98,23 @@ func (s *stuck) SetDeadline(d time.Time) error {
 	return s.SetReadDeadline(d)
 }
 
+// A server may be closed while it begins to serve, and served after it was closed.
+func TestCloseWhileServing(t *testing.T) {
+	for range 50 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRig(t, 1)
+		served := make(chan error)
+		go func() { served <- r.Serve(l) }()
+		r.end()
+		if err := <-served; !errors.Is(err, ErrClosed) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestCloseIsNotHeldUp: a peer that takes no replies is given up on.
 func TestCloseIsNotHeldUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
