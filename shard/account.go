@@ -13,7 +13,6 @@ package shard
 import (
 	"bytes"
 	"cmp"
-	heaps "container/heap"
 	"math"
 	"slices"
 	"sort"
@@ -50,7 +49,7 @@ type account struct {
 	windows []*usage // by their start
 	period  uint64   // length of the window that was granted from last, nanoseconds
 	due     uint64   // not after the instant at which something ends, nanoseconds
-	at      int      // in the heap
+	at      int      // in the agenda
 	owed    bool     // to the journal: what is out, and the windows that say so too
 }
 
@@ -99,30 +98,14 @@ const (
 // leases are the accounts of one core.
 type leases struct {
 	byKey   map[string]*account
-	queue   []*account
+	queue   agenda[*account]
 	holders holders
 	out     int // leases
 	bytes   int
 }
 
-func (t *leases) Len() int           { return len(t.queue) }
-func (t *leases) Less(i, j int) bool { return t.queue[i].due < t.queue[j].due }
-func (t *leases) Swap(i, j int) {
-	t.queue[i], t.queue[j] = t.queue[j], t.queue[i]
-	t.queue[i].at, t.queue[j].at = i, j
-}
-func (t *leases) Push(x any) {
-	a := x.(*account)
-	a.at = len(t.queue)
-	t.queue = append(t.queue, a)
-}
-func (t *leases) Pop() any {
-	last := len(t.queue) - 1
-	a := t.queue[last]
-	t.queue[last] = nil
-	t.queue = t.queue[:last]
-	return a
-}
+func (a *account) dueAt() uint64 { return a.due }
+func (a *account) seat() *int    { return &a.at }
 
 // open returns the account of a key, a new one if there is none.
 func (t *leases) open(key []byte) *account {
@@ -134,7 +117,7 @@ func (t *leases) open(key []byte) *account {
 	}
 	a := &account{key: bytes.Clone(key), due: math.MaxUint64}
 	t.byKey[string(key)] = a
-	heaps.Push(t, a)
+	t.queue.enter(a)
 	t.bytes += accountBytes + 2*len(key)
 	return a
 }
@@ -142,7 +125,7 @@ func (t *leases) open(key []byte) *account {
 // close forgets an account that is empty.
 func (t *leases) close(a *account) {
 	delete(t.byKey, string(a.key))
-	heaps.Remove(t, a.at)
+	t.queue.leave(a)
 	t.bytes -= accountBytes + 2*len(a.key)
 }
 
@@ -150,7 +133,7 @@ func (t *leases) close(a *account) {
 func (t *leases) endsAt(a *account, instant uint64) {
 	if instant < a.due {
 		a.due = instant
-		heaps.Fix(t, a.at)
+		t.queue.moved(a)
 	}
 }
 

@@ -13,8 +13,6 @@ package shard
 //	answered ──(its time to live)──▶ forgotten
 
 import (
-	heaps "container/heap"
-
 	"sluice/algorithms"
 )
 
@@ -60,34 +58,18 @@ type ID struct {
 	Cancel   bool   // what happens when its time comes: cancel, or commit as reserved
 	Deadline uint64 // when that is, or when it is forgotten, nanoseconds
 
-	at int // in the heap
+	at int // in the agenda
 }
 
 // ids are the ids of one core, with those whose time comes first in front.
 type ids struct {
 	byName map[string]*ID
-	queue  []*ID
+	queue  agenda[*ID]
 	bytes  int
 }
 
-func (t *ids) Len() int           { return len(t.queue) }
-func (t *ids) Less(i, j int) bool { return t.queue[i].Deadline < t.queue[j].Deadline }
-func (t *ids) Swap(i, j int) {
-	t.queue[i], t.queue[j] = t.queue[j], t.queue[i]
-	t.queue[i].at, t.queue[j].at = i, j
-}
-func (t *ids) Push(x any) {
-	id := x.(*ID)
-	id.at = len(t.queue)
-	t.queue = append(t.queue, id)
-}
-func (t *ids) Pop() any {
-	last := len(t.queue) - 1
-	id := t.queue[last]
-	t.queue[last] = nil
-	t.queue = t.queue[:last]
-	return id
-}
+func (id *ID) dueAt() uint64 { return id.Deadline }
+func (id *ID) seat() *int    { return &id.at }
 
 // idOverheadBytes is about what an id takes beyond its texts.
 const idOverheadBytes = 256
@@ -108,7 +90,7 @@ func (t *ids) put(id *ID) {
 	t.drop(id.Name)
 	t.byName[id.Name] = id
 	t.bytes += id.size()
-	heaps.Push(t, id)
+	t.queue.enter(id)
 }
 
 // drop forgets an id.
@@ -116,7 +98,7 @@ func (t *ids) drop(name string) {
 	if id := t.byName[name]; id != nil {
 		delete(t.byName, name)
 		t.bytes -= id.size()
-		heaps.Remove(t, id.at)
+		t.queue.leave(id)
 	}
 }
 

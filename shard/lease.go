@@ -6,7 +6,6 @@ package shard
 // nothing comes back, and nothing is minted.
 
 import (
-	heaps "container/heap"
 	"math"
 	"slices"
 
@@ -389,7 +388,7 @@ func (c *Core) expireLeases(now uint64, a *account) (gone bool) {
 		return true
 	}
 	a.due = due
-	heaps.Fix(t, a.at)
+	t.queue.moved(a)
 	return false
 }
 
