@@ -148,6 +148,14 @@ func (s *session) remember(out []byte, r remembering, key, question []byte, rese
 				ops[i].ID = r.name
 			}
 		}
+		texts := len(r.name) + len(key) + len(question) + answerBytesTypical
+		for i := range ops {
+			texts += len(ops[i].Key)
+		}
+		if !h.RoomForID(home, texts, len(ops)) {
+			conflict = errNoIDRoom
+			return
+		}
 		h.Do(s.batch)
 		answer = write(r.name)
 		if passed(ops) {
@@ -164,6 +172,13 @@ func (s *session) remember(out []byte, r remembering, key, question []byte, rese
 	}
 	return append(out, answer...), nil
 }
+
+// answerBytesTypical is about as long as an answer that an id remembers.
+const answerBytesTypical = 64
+
+// errNoIDRoom is the reply where an id could not be remembered, which is not known to
+// be needed before the call was decided.
+var errNoIDRoom = errors.New("OOM no room to remember one id more; this call was not decided")
 
 // passed says whether operations that belong together were charged.
 func passed(ops []shard.Op) bool {

@@ -60,11 +60,11 @@ func NewCore(now uint64) *Core {
 // yet among them.
 func (c *Core) Len() int { return c.index.count }
 
-// Bytes is the memory of the table: entries, index, keys, wheel, logs, limits, leases
-// and usage, notes and what the journal is owed.
+// Bytes is the memory of the table: entries, index, keys, wheel, logs, limits, ids,
+// leases and usage, notes and what the journal is owed.
 func (c *Core) Bytes() int {
 	return c.slab.bytes() + c.index.bytes() + c.keys.bytes() + c.wheel.bytes() +
-		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes() + c.leases.bytes + c.notes.bytes
+		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes() + c.ids.bytes + c.leases.bytes + c.notes.bytes
 }
 
 // Stats returns the counts so far.

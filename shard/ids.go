@@ -71,13 +71,16 @@ type ids struct {
 func (id *ID) dueAt() uint64 { return id.Deadline }
 func (id *ID) seat() *int    { return &id.at }
 
-// idOverheadBytes is about what an id takes beyond its texts.
-const idOverheadBytes = 256
+// About what an id takes beyond its texts, and a charge of it beyond its key.
+const (
+	idOverheadBytes = 256
+	chargedBytes    = 80
+)
 
 func (id *ID) size() int {
 	n := idOverheadBytes + len(id.Name) + len(id.Key) + len(id.Question) + len(id.Answer)
 	for i := range id.Charged {
-		n += 80 + len(id.Charged[i].Key)
+		n += chargedBytes + len(id.Charged[i].Key)
 	}
 	return n
 }
@@ -130,6 +133,19 @@ func (h *Held) FindID(n int, name string) *ID { return h.core(n).ids.find(h.Now,
 
 // DueID returns an open id of shard n whose time has come, nil if there is none.
 func (h *Held) DueID(n int) *ID { return h.core(n).ids.due(h.Now) }
+
+// RoomForID says whether shard n has memory for an id whose texts have so many bytes
+// and that stands for so many charges.
+func (h *Held) RoomForID(n, texts, charges int) bool {
+	c := h.core(n)
+	fits := func() bool {
+		return c.bounds.BytesMax == 0 || c.Bytes()+idOverheadBytes+texts+charges*chargedBytes <= c.bounds.BytesMax
+	}
+	if !fits() {
+		c.sweepUntil(h.Now, fits)
+	}
+	return fits()
+}
 
 // PutID stores an id on shard n, and owes it to the journal. What a new reservation
 // has charged is on shard key.
