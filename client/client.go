@@ -281,3 +281,14 @@ func (c *Client) count(ctx context.Context, key string, args []any) (int64, erro
 	n := r.integer("a number", 0, UnitsMax)
 	return n, r.err
 }
+
+// flag asks for a yes or no.
+func (c *Client) flag(ctx context.Context, key string, args ...any) (bool, error) {
+	reply, err := c.ask(ctx, key, args...)
+	if err != nil {
+		return false, err
+	}
+	r := read(fmt.Sprint(args[0]), []any{reply})
+	yes := r.flag("1 or 0")
+	return yes, r.err
+}

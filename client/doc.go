@@ -32,7 +32,13 @@
 //	Explain    how every limit of a plan stands for a key
 //	Request    an HTTP request, by the server's rules
 //	Usage      what was spent, by key and window
+//	Lease      units to spend without Allow; Return and Report what became of them
 //	Debit, Refund, Reset, Inspect, Holders: corrections and views
+//	Reservation, Renew, Release: what another process took, by its ID
+//	TopDenied, TopHot, Denials: who is limited
+//
+// Every RL. command of the server has a typed call, and a reply of another shape than it
+// should have is an error that matches ErrReply.
 //
 // # Leases, and the time without a server
 //

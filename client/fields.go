@@ -84,6 +84,11 @@ func (f *fields) wait(name string, low int64) (d time.Duration) {
 	return d
 }
 
+func (f *fields) instant(name string) (t time.Time) {
+	f.one(name, func(r *reader) { t = r.instant(name) })
+	return t
+}
+
 func (f *fields) text(name string) (s string) {
 	f.one(name, func(r *reader) { s = r.textOrNil(name) })
 	return s

@@ -19,32 +19,6 @@ type flight struct {
 	late atomic.Bool   // somebody has waited too long for it
 }
 
-// leased is RL.LEASE's reply.
-type leased struct {
-	granted, limit, remaining, holders, total int64
-	retry, reset, valid                       time.Duration
-	serverTime, window                        int64 // ms since 1970
-}
-
-func readLease(reply any) (l leased, err error) {
-	r := read("RL.LEASE", reply)
-	l.granted = r.integer("granted", 0, UnitsMax)
-	l.limit = r.integer("limit", 1, UnitsMax)
-	l.remaining = r.integer("remaining", 0, UnitsMax)
-	l.retry = r.wait("retry_after_ms", -1)
-	l.reset = r.wait("reset_after_ms", 0)
-	l.valid = r.wait("valid_ms", 0)
-	l.serverTime = r.integer("server_time_ms", 0, UnitsMax)
-	l.window = r.integer("window_start_ms", 0, UnitsMax)
-	l.holders = r.integer("holders", 0, UnitsMax)
-	l.total = r.integer("granted_total", 0, 1<<63-1)
-	r.end()
-	if r.err == nil && l.granted == 0 && l.retry == 0 {
-		r.fail("retry_after_ms where nothing is granted")
-	}
-	return l, r.err
-}
-
 // lease begins to ask for a lease, under the part's lock, and returns the flight.
 func (c *Client) lease(n *node, p *part, e *entry, want, least int64, now time.Duration) *flight {
 	f := &flight{done: make(chan struct{})}
@@ -87,9 +61,9 @@ func (c *Client) debit(e *entry, now time.Duration) []any {
 func (c *Client) land(n *node, p *part, e *entry, f *flight, args []any, want, least int64) {
 	sent := c.now()
 	r := n.send(context.Background(), args)
-	var l leased
+	var l Grant
 	if r.err == nil {
-		l, r.err = readLease(r.reply)
+		l, r.err = granted(r.reply)
 	}
 	now := c.now()
 	p.mu.Lock()
@@ -108,25 +82,26 @@ func (c *Client) land(n *node, p *part, e *entry, f *flight, args []any, want, l
 		}
 		return
 	}
-	c.leasedUnits.Add(uint64(l.granted))
-	c.offset.Store(int64(time.Duration(l.serverTime)*time.Millisecond - (sent+now)/2))
+	c.leasedUnits.Add(uint64(l.Granted))
+	c.offset.Store(l.ServerTime.UnixNano() - int64((sent+now)/2))
 	heard := e.known.at
-	e.hear(known{ever: true, at: now, limit: l.limit, remaining: l.remaining, resetAt: now + l.reset, name: e.known.name})
-	e.bound(c.accuracy, c.leaseMax, l.limit, l.holders)
-	e.share.saw(l.window, l.granted, l.total)
-	if l.total > 0 {
-		c.sawShare(float64(l.granted) / float64(l.total))
+	e.hear(known{ever: true, at: now, limit: l.Limit, remaining: l.Remaining, resetAt: now + l.ResetAfter, name: e.known.name})
+	e.bound(c.accuracy, c.leaseMax, l.Limit, l.Holders)
+	window := l.WindowStart.UnixMilli()
+	e.share.saw(window, l.Granted, l.GrantedTotal)
+	if l.GrantedTotal > 0 {
+		c.sawShare(float64(l.Granted) / float64(l.GrantedTotal))
 	}
-	if l.granted < want {
+	if l.Granted < want {
 		e.slowDown(heard, now)
 	}
 	e.calls = 0
-	if l.granted == 0 {
-		e.deny(least, l.retry, now)
+	if l.Granted == 0 {
+		e.deny(least, l.RetryAfter, now)
 		return
 	}
 	e.denial = denial{}
-	g := lease{left: l.granted, granted: l.granted, from: now, until: sent + l.valid, window: l.window}
+	g := lease{left: l.Granted, granted: l.Granted, from: now, until: sent + l.ValidFor, window: window}
 	if more := e.granted(g, now); more > 0 {
 		e.share.returned(more)
 		c.returnLater(returning{e.key, e.holder, more})

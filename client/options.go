@@ -173,7 +173,7 @@ func Clock(elapsed func() time.Duration) Option {
 }
 
 // optionKind is what a CallOption says.
-type optionKind uint8
+type optionKind uint16
 
 const (
 	optEndpoint optionKind = 1 << iota
@@ -183,11 +183,13 @@ const (
 	optTTL
 	optCancel
 	optPermits
+	optHolder
+	optLeast
 )
 
 var optionNames = map[optionKind]string{
 	optEndpoint: "Endpoint", optSpend: "Spend", optID: "ID", optIdempotent: "Idempotent",
-	optTTL: "TTL", optCancel: "CancelOnExpiry", optPermits: "Permits",
+	optTTL: "TTL", optCancel: "CancelOnExpiry", optPermits: "Permits", optHolder: "Holding", optLeast: "AtLeast",
 }
 
 // CallOption says more about one call. Each documents the calls it belongs to; with
@@ -217,8 +219,8 @@ func Idempotent(id string, ttl time.Duration) CallOption {
 	return CallOption{kind: optIdempotent, text: id, ttl: ttl}
 }
 
-// TTL is how long a reservation stays open; the default is the server's, 60 s. It
-// belongs to Reserve.
+// TTL is how long a reservation stays open, and a lease may be spent; the default is the
+// server's, 60 s. It belongs to Reserve and Lease.
 func TTL(d time.Duration) CallOption { return CallOption{kind: optTTL, ttl: d} }
 
 // CancelOnExpiry gives a reservation back that nobody settled in time, instead of
@@ -227,6 +229,14 @@ func CancelOnExpiry() CallOption { return CallOption{kind: optCancel} }
 
 // Permits is how many permits Acquire takes; the default is 1.
 func Permits(n int64) CallOption { return CallOption{kind: optPermits, n: n} }
+
+// Holding is the name under which the server knows who has a lease. It belongs to Lease;
+// without it nothing of the lease can be given back or reported.
+func Holding(holder string) CallOption { return CallOption{kind: optHolder, text: holder} }
+
+// AtLeast has the server grant that many units or none; the default is 1 (of a budget the
+// smallest amount). It belongs to Lease.
+func AtLeast(units int64) CallOption { return CallOption{kind: optLeast, n: units} }
 
 // appendOptions appends options as words of a command that takes those in mask.
 func appendOptions(args []any, mask optionKind, opts []CallOption) ([]any, error) {
@@ -260,6 +270,8 @@ func appendOptions(args []any, mask optionKind, opts []CallOption) ([]any, error
 			args = append(args, "TTL", millis(o.ttl))
 		case optCancel:
 			args = append(args, "ONEXPIRE", "CANCEL")
+		case optHolder:
+			args = append(args, "HOLDER", o.text)
 		}
 	}
 	return args, nil

@@ -95,8 +95,7 @@ func (p *Permit) renew() {
 			return
 		case <-tick.C:
 		}
-		held, err := p.client.count(context.Background(), p.key, []any{"RL.RENEW", p.key, p.ID, millis(p.ttl)})
-		if err == nil && held == 0 {
+		if held, err := p.client.Renew(context.Background(), p.key, p.ID, p.ttl); err == nil && !held {
 			close(p.lost)
 			return
 		}
@@ -119,8 +118,26 @@ func (p *Permit) Release(ctx context.Context) (held bool, err error) {
 	if p.ID == "" {
 		return held, nil
 	}
-	n, err := p.client.count(ctx, p.key, []any{"RL.RELEASE", p.key, p.ID})
-	return n == 1, err
+	return p.client.Release(ctx, p.key, p.ID)
+}
+
+// Release gives a permit back that Acquire took under an ID, also in another process, and
+// says whether it was still held.
+func (c *Client) Release(ctx context.Context, key, id string) (held bool, err error) {
+	return c.flag(ctx, key, "RL.RELEASE", key, id)
+}
+
+// Renew lets a permit that Acquire took under an ID last for ttl from now, also in another
+// process; 0 is the time that it was taken for. It says whether the permit is still held.
+func (c *Client) Renew(ctx context.Context, key, id string, ttl time.Duration) (held bool, err error) {
+	if ttl < 0 || ttl > WindowMax || ttl%time.Millisecond != 0 {
+		return false, fmt.Errorf("%w: ttl must be whole milliseconds, at most %s, got %s", ErrInvalid, WindowMax, ttl)
+	}
+	args := []any{"RL.RENEW", key, id}
+	if ttl > 0 {
+		args = append(args, millis(ttl))
+	}
+	return c.flag(ctx, key, args...)
 }
 
 // ReleasePlan gives back the permit that a plan's concurrency limit gave with a
@@ -133,8 +150,7 @@ func (c *Client) ReleasePlan(ctx context.Context, key, name, id string) (held bo
 		return false, fmt.Errorf("%w: the decision gave no permit", ErrInvalid)
 	}
 	defer c.forget(key)
-	n, err := c.count(ctx, key, []any{"RL.RELEASE", key, "@" + name, id})
-	return n == 1, err
+	return c.flag(ctx, key, "RL.RELEASE", key, "@"+name, id)
 }
 
 // Holder is somebody who holds permits of a key.

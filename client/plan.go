@@ -35,20 +35,9 @@ func (c *Client) Explain(ctx context.Context, key string, l Limit, cost int64, o
 	if err != nil {
 		return nil, err
 	}
-	reply, err := c.ask(ctx, key, args...)
-	if err != nil {
-		return nil, err
-	}
-	r := read("RL.EXPLAIN", reply)
 	var list []Explained
-	for r.more() {
-		f := readFields(r.command, r.next("a map"))
-		list = append(list, f.explained())
-		if f.err != nil {
-			return nil, f.err
-		}
-	}
-	return list, r.err
+	err = c.maps(ctx, key, args, func(f *fields) { list = append(list, f.explained()) })
+	return list, err
 }
 
 func (f *fields) explained() (e Explained) {
@@ -186,7 +175,7 @@ var requests = Plan("\x00requests")
 // ReleasePermit gives a permit of a verdict back: Permits and ID say which.
 func (c *Client) ReleasePermit(ctx context.Context, v Verdict) error {
 	for _, key := range v.Permits {
-		if _, err := c.count(ctx, key, []any{"RL.RELEASE", key, v.ID}); err != nil {
+		if _, err := c.Release(ctx, key, v.ID); err != nil {
 			return err
 		}
 	}
@@ -209,7 +198,7 @@ func (c *Client) PlanText(ctx context.Context, name string) (string, error) {
 }
 
 // Plans lists the plans by name.
-func (c *Client) Plans(ctx context.Context) ([]string, error) { return c.names(ctx, "RL.PLAN") }
+func (c *Client) Plans(ctx context.Context) ([]string, error) { return c.texts(ctx, "RL.PLAN", "LIST") }
 
 // SetRule sets a rule, in JSON or YAML; it takes effect with the next request.
 func (c *Client) SetRule(ctx context.Context, name, text string) error {
@@ -227,7 +216,7 @@ func (c *Client) RuleText(ctx context.Context, name string) (string, error) {
 }
 
 // Rules lists the rules by name.
-func (c *Client) Rules(ctx context.Context) ([]string, error) { return c.names(ctx, "RL.RULE") }
+func (c *Client) Rules(ctx context.Context) ([]string, error) { return c.texts(ctx, "RL.RULE", "LIST") }
 
 func (c *Client) define(ctx context.Context, args ...any) error {
 	reply, err := c.ask(ctx, "", args...)
@@ -247,16 +236,4 @@ func (c *Client) definition(ctx context.Context, command, name string) (string, 
 	}
 	r := read(command, []any{reply})
 	return r.text("a text"), r.err
-}
-
-func (c *Client) names(ctx context.Context, command string) (list []string, err error) {
-	reply, err := c.ask(ctx, "", command, "LIST")
-	if err != nil {
-		return nil, err
-	}
-	r := read(command, reply)
-	for r.more() {
-		list = append(list, r.text("a name"))
-	}
-	return list, r.err
 }

@@ -99,7 +99,9 @@ func (r *reader) textOrNil(name string) string {
 }
 
 // units reads an integer or, for money, a decimal, which comes back in millionths.
-func (r *reader) units(name string, money *bool) int64 {
+func (r *reader) units(name string, money *bool) int64 { return r.unitsUpTo(name, money, UnitsMax) }
+
+func (r *reader) unitsUpTo(name string, money *bool, high int64) int64 {
 	if s, ok := r.peek().(string); ok {
 		r.at++
 		n, ok := parseDecimal(s)
@@ -109,7 +111,12 @@ func (r *reader) units(name string, money *bool) int64 {
 		*money = true
 		return n
 	}
-	return r.integer(name, 0, UnitsMax)
+	return r.integer(name, 0, high)
+}
+
+// instant reads an instant in ms since 1970.
+func (r *reader) instant(name string) time.Time {
+	return time.UnixMilli(r.integer(name, 0, UnitsMax)).UTC()
 }
 
 func (r *reader) peek() any {

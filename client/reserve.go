@@ -48,6 +48,18 @@ func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, 
 	return &Reservation{Decision: d, client: c, key: key, limit: l}, nil
 }
 
+// Reservation is the reservation of that ID, made by Reserve in this process or another,
+// of that key and limit. Whether there is one says the server when it is settled.
+func (c *Client) Reservation(key string, l Limit, id string) (*Reservation, error) {
+	if err := check(key, l, 1, 1); err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return nil, fmt.Errorf("%w: a reservation has an ID", ErrInvalid)
+	}
+	return &Reservation{Decision: Decision{Allowed: true, ID: id}, client: c, key: key, limit: l}, nil
+}
+
 // Commit settles the reservation at what the work cost, in units: less than was
 // reserved is given back, more is charged even past the limit. Spend is for plans. It
 // answers what Peek with cost 0 says afterwards.

@@ -4,7 +4,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -21,28 +20,15 @@ type Usage struct {
 // Usage tells the accounts of a key's windows, the newest first, at most count of them
 // (0: as many as the server tells by itself).
 func (c *Client) Usage(ctx context.Context, key string, count int) ([]Usage, error) {
-	args := []any{"RL.USAGE", key}
-	if count > 0 {
-		args = append(args, "COUNT", count)
-	}
-	reply, err := c.ask(ctx, key, args...)
-	if err != nil {
-		return nil, err
-	}
-	r := read("RL.USAGE", reply)
+	args := counted([]any{"RL.USAGE", key}, count)
 	var list []Usage
-	for r.more() {
-		f := readFields(r.command, r.next("a map"))
-		var u Usage
-		u.Start = time.UnixMilli(f.integer("window_start_ms", 0, UnitsMax)).UTC()
+	err := c.maps(ctx, key, args, func(f *fields) {
+		u := Usage{Start: f.instant("window_start_ms")}
 		u.Authorised, u.Spent, u.Degraded = f.units("authorised", &u.Money), f.units("spent", &u.Money), f.units("degraded", &u.Money)
 		u.Holders = f.integer("holders", 0, UnitsMax)
-		if f.err != nil {
-			return nil, f.err
-		}
 		list = append(list, u)
-	}
-	return list, r.err
+	})
+	return list, err
 }
 
 // State is what the server keeps of a key.
@@ -70,17 +56,4 @@ func (c *Client) Inspect(ctx context.Context, key string) (s State, ok bool, err
 		return State{}, false, f.err
 	}
 	return s, true, nil
-}
-
-// ServerTime is the server's clock.
-func (c *Client) ServerTime(ctx context.Context) (time.Time, error) {
-	reply, err := c.ask(ctx, "", "RL.CLOCK", "GET")
-	if err != nil {
-		return time.Time{}, err
-	}
-	ms, ok := reply.(int64)
-	if !ok {
-		return time.Time{}, &ReplyError{Command: "RL.CLOCK", Want: "an integer", Got: fmt.Sprintf("%#v", reply)}
-	}
-	return time.UnixMilli(ms).UTC(), nil
 }
