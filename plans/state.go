@@ -62,6 +62,29 @@ func AppendStateBase(dst, key []byte) []byte {
 	return append(dst, '}')
 }
 
+// SplitStateName gives back the key and the limit that a state is named after; ok is
+// false where a name is none of a state's.
+func SplitStateName(name []byte) (key, limit []byte, ok bool) {
+	at := bytes.LastIndexByte(name, '#')
+	if at < 1 {
+		return nil, nil, false
+	}
+	base, limit := name[:at], name[at+1:]
+	switch base[at-1] {
+	case '#':
+		return base[:at-1], limit, true
+	case '}':
+		if at >= 2 && base[0] == '{' {
+			return base[1 : at-1], limit, true
+		}
+	case '%':
+		if at >= 4 && bytes.HasPrefix(base, []byte("{%")) && base[at-2] == '}' {
+			return base[2 : at-2], limit, true
+		}
+	}
+	return nil, nil, false
+}
+
 // StateNameBytesMore is how much longer than its key the name of a state may be.
 const StateNameBytesMore = 5 + NameBytesMax
 

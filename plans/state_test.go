@@ -52,7 +52,7 @@ func TestStateNames(t *testing.T) {
 func checkState(t *testing.T, key, limit []byte) {
 	t.Helper()
 	name := AppendStateName(nil, key, limit)
-	if gotKey, gotLimit, ok := splitStateName(name); !ok || !bytes.Equal(gotKey, key) || !bytes.Equal(gotLimit, limit) {
+	if gotKey, gotLimit, ok := SplitStateName(name); !ok || !bytes.Equal(gotKey, key) || !bytes.Equal(gotLimit, limit) {
 		t.Fatalf("%q and %q are named %q, which says %q and %q", key, limit, name, gotKey, gotLimit)
 	}
 	if len(name) > len(key)+len(limit)+StateNameBytesMore-NameBytesMax {
@@ -71,22 +71,12 @@ func checkState(t *testing.T, key, limit []byte) {
 	}
 }
 
-// splitStateName takes a name apart as the comment says it can be.
-func splitStateName(name []byte) (key, limit []byte, ok bool) {
-	i := bytes.LastIndexByte(name, '#')
-	if i < 1 {
-		return nil, nil, false
+func TestNoStateName(t *testing.T) {
+	for _, name := range []string{"", "#", "}#rpm", "%#rpm", "{%#rpm", "{%}#", "k#rpm", "k}#rpm", "{k}%#rpm", "{k}"} {
+		if key, limit, ok := SplitStateName([]byte(name)); ok && !bytes.Equal(AppendStateName(nil, key, limit), []byte(name)) {
+			t.Errorf("%q is said to be of %q and %q", name, key, limit)
+		}
 	}
-	base, limit := name[:i], name[i+1:]
-	switch base[len(base)-1] {
-	case '#':
-		return base[:len(base)-1], limit, true
-	case '}':
-		return base[1 : len(base)-1], limit, true
-	case '%':
-		return base[2 : len(base)-2], limit, true
-	}
-	return nil, nil, false
 }
 
 func TestStateNamesAreUnique(t *testing.T) {

@@ -90,6 +90,7 @@ type Server struct {
 	filesMax    int
 	users       *access.Users
 	denials     denials
+	denialLog   denialLog
 	slow        slowLog
 	monitors    monitors
 	paused      atomic.Pointer[stop]
@@ -147,6 +148,7 @@ func New(o Options) *Server {
 		s.runID += fmt.Sprintf("%08x", s.random.Uint32())
 	}
 	s.loading.Store(o.Loading)
+	s.denialLog.begin(s)
 	s.group.Go(s.settleLoop)
 	if s.canary.elapsed = o.Elapsed; o.Elapsed != nil {
 		s.canary.last.Store(int64(o.Elapsed()))
@@ -186,7 +188,10 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.ending.Load() {
 		l.Close()
 	} else { // Close waits for the group, and nothing joins it from then on
-		s.tending.Do(func() { s.group.Go(s.tendLoop) })
+		s.tending.Do(func() {
+			s.group.Go(s.tendLoop)
+			s.group.Go(s.denialLoop)
+		})
 	}
 	s.mu.Unlock()
 	pause := acceptPauseMin
@@ -282,6 +287,7 @@ func (s *Server) Close() {
 	})
 	defer impatient.Stop()
 	s.group.Wait()
+	s.logDenials()
 }
 
 // pause waits for a while, or until the server ends.

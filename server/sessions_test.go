@@ -1,7 +1,7 @@
 package server
 
-// What newcomers read first, run: every session in the README and in docs/guides is
-// typed into a server under the test clock, in order, and must answer as it is shown. A
+// What people read first, run: every session in the README, docs/guides and
+// docs/operations is typed into a server under the test clock, in order, and must answer as it is shown. A
 // block of YAML is the configuration file from there on. With -update what comes back
 // is written into the pages.
 
@@ -21,7 +21,11 @@ func TestDocsSessions(t *testing.T) {
 	if err != nil || len(files) < 6 {
 		t.Fatal("guides are missing", err)
 	}
-	files = append(files, "../README.md")
+	operations, err := filepath.Glob("../docs/operations/*.md")
+	if err != nil || len(operations) < 6 {
+		t.Fatal("pages are missing", err)
+	}
+	files = append(append(files, operations...), "../README.md")
 	var total atomic.Int64
 	t.Cleanup(func() {
 		if n := total.Load(); n < 80 {

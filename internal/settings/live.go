@@ -96,7 +96,7 @@ func (l *Live) Set(pairs ...string) error {
 		case r == nil:
 			return notLive(name)
 		case !r.Live:
-			return fmt.Errorf("%s is read at start only; set it with --%s, %s or in the file, and start again", name, name, r.Env())
+			return fmt.Errorf("%s is read at start only; set it with %s, and start again", name, r.ways())
 		case seen[name]:
 			return fmt.Errorf("%s is given twice", name)
 		}
@@ -110,6 +110,18 @@ func (l *Live) Set(pairs ...string) error {
 	}
 	l.hold(c)
 	return nil
+}
+
+// ways says how a setting is set at start.
+func (r *Row) ways() string {
+	switch flag := "--" + r.Name; {
+	case r.Secret:
+		return r.Env() + " or in the file"
+	case r.Outside:
+		return flag + " or " + r.Env()
+	default:
+		return flag + ", " + r.Env() + " or in the file"
+	}
 }
 
 // notLive says that there is no setting of a name, and which may be meant.

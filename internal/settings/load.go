@@ -92,7 +92,7 @@ func (c *Config) setFile(f *plans.File) error {
 		case r == nil:
 			return f.ErrorAt(s, unknown(s.Name))
 		case r.Outside:
-			return f.ErrorAt(s, fmt.Sprintf("cannot be set in a file; use --%s or %s", r.Name, r.Env()))
+			return f.ErrorAt(s, "cannot be set in a file; use "+r.ways())
 		case c.given[r.Name].from.Source == File:
 			return f.ErrorAt(s, fmt.Sprintf("is given twice, first in %s", c.given[r.Name].from.Place))
 		}

@@ -55,6 +55,10 @@ type Config struct {
 	LogFormat string
 	SlowLog   time.Duration
 
+	DenialLog       int // one of how many is logged; 0: none
+	DenialLogHashed bool
+	DenialLogSecret string // "": one that nobody knows
+
 	EnableDebug bool
 	Slew        bool
 

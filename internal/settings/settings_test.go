@@ -114,6 +114,10 @@ func TestWrong(t *testing.T) {
 		{file: "server:\n  test_clock: true\n", want: "sluice.yaml:2:3: server.test_clock: cannot be set in a file; use --test-clock or SLUICE_TEST_CLOCK"},
 		{file: "server:\n  max_keys: 1\n  shards: 2\n", want: "sluice.yaml:2:3: server.max_keys: must be 0, or at least the number of shards (2), got 1 (shards is from the file sluice.yaml:3)"},
 		{env: []string{"SLUICE_ADMIN_TOKEN", "secret"}, want: "SLUICE_ADMIN_TOKEN must have at least 16 bytes, such as `openssl rand -hex 32` makes, got 6"},
+		{file: "server: {denial_log: 1%}", want: `sluice.yaml:1:10: server.denial_log: must be a whole number from 0 to 1000000000, got "1%"`},
+		{flag: [2]string{"denial-log-keys", "hashe"}, want: `--denial-log-keys must be hashed or plain, got "hashe"; did you mean "hashed"?`},
+		{env: []string{"SLUICE_DENIAL_LOG_SECRET", "0123456789abcdef"}, flag: [2]string{"denial-log-secret-file", "testdata/secret"},
+			want: "SLUICE_DENIAL_LOG_SECRET and denial-log-secret-file are both given: one of them is enough (denial-log-secret-file is from the flag --denial-log-secret-file)"},
 		{file: "server: {admin: '[::]:6381'}", want: "sluice.yaml:1:10: server.admin: listens beyond this machine ([::]:6381), so it needs a token: set admin-token-file, or listen on 127.0.0.1"},
 		{env: []string{"SLUICE_SHARDS", "2"}, flag: [2]string{"max-keys", "1"},
 			want: "--max-keys must be 0, or at least the number of shards (2), got 1 (shards is from the environment SLUICE_SHARDS)"},
@@ -127,6 +131,19 @@ func TestWrong(t *testing.T) {
 		}
 		if _, err := Load(g); err == nil || err.Error() != row.want {
 			t.Errorf("%+v\n got %v\nwant %s", row, err, row.want)
+		}
+	}
+}
+
+// What cannot be changed while the server runs is told with the ways in which it can.
+func TestSetAtStart(t *testing.T) {
+	for name, want := range map[string]string{
+		"shards":            "shards is read at start only; set it with --shards, SLUICE_SHARDS or in the file, and start again",
+		"denial-log-secret": "denial-log-secret is read at start only; set it with SLUICE_DENIAL_LOG_SECRET or in the file, and start again",
+		"test-clock":        "test-clock is read at start only; set it with --test-clock or SLUICE_TEST_CLOCK, and start again",
+	} {
+		if err := NewLive(nil).Set(name, "1"); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -147,8 +164,8 @@ func TestDefaultFile(t *testing.T) {
 	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	bare = bytes.ReplaceAll(bare, []byte("/etc/sluice/admin-token"), []byte(token))
-	bare = regexp.MustCompile("(?m)^ *admin_token: .*$").ReplaceAll(bare, nil) // contradicts the file
+	bare = regexp.MustCompile("/etc/sluice/(admin-token|denial-log-secret)").ReplaceAll(bare, []byte(token))
+	bare = regexp.MustCompile("(?m)^ *(admin_token|denial_log_secret): .*$").ReplaceAll(bare, nil) // contradict the files
 	f, err = plans.ParseFile("sluice.yaml", bare)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, bare)
@@ -166,7 +183,7 @@ func TestDefaultFile(t *testing.T) {
 	standard := NewLive(nil).Config()
 	for i := range Rows {
 		r := &Rows[i]
-		if from := c.Origin(r.Name).Source; (from == File) == r.Outside && r.Name != "admin-token" {
+		if from := c.Origin(r.Name).Source; (from == File) == r.Outside && r.Name != "admin-token" && r.Name != "denial-log-secret" {
 			t.Errorf("%s comes from %d", r.Name, from)
 		}
 		if r.Example == "" && c.Text(r.Name) != standard.Text(r.Name) {

@@ -149,6 +149,19 @@ var Rows = []Row{
 		Summary: "text, json, or auto: text on a terminal, JSON elsewhere",
 		field:   word(func(c *Config, w string) error { c.LogFormat = w; return nil }, "auto", "text", "json")},
 
+	{Name: "denial-log", Group: "Log", Arg: "number", Default: "0", Live: true,
+		Summary: "one of how many denials is logged, drawn at random, at level info; 1 for all, 0 for none",
+		field:   number(func(c *Config) *int { return &c.DenialLog }, 0, 1_000_000_000)},
+	{Name: "denial-log-keys", Group: "Log", Arg: "how", Default: "hashed", Live: true,
+		Summary: "how denials are logged: hashed (HMAC-SHA-256 of the key) or plain",
+		field:   word(func(c *Config, w string) error { c.DenialLogHashed = w == "hashed"; return nil }, "hashed", "plain")},
+	{Name: "denial-log-secret", Group: "Log", Arg: "secret", Secret: true,
+		Summary: "what keys are hashed with; where it is empty a new one is drawn at each start, and hashes of two runs cannot be compared",
+		field:   secret(func(c *Config) *string { return &c.DenialLogSecret })},
+	{Name: "denial-log-secret-file", Group: "Log", Arg: "file", Example: "/etc/sluice/denial-log-secret",
+		Summary: "file that holds the denial-log-secret, on its first line",
+		field:   secretFile(func(c *Config) *string { return &c.DenialLogSecret })},
+
 	{Name: "slew", Group: "Clock", Default: "false",
 		Summary: "server time follows the wall clock after a step, by at most 0.1 % of the time that goes by; without it the distance is only shown",
 		field:   toggle(func(c *Config) *bool { return &c.Slew })},
@@ -195,6 +208,12 @@ var contradictions = []struct {
 			return ""
 		}
 		return "and admin-token-file are both given: one of them is enough"
+	}},
+	{[]string{"denial-log-secret", "denial-log-secret-file"}, func(c *Config) string {
+		if c.Text("denial-log-secret") == "" || c.Text("denial-log-secret-file") == "" {
+			return ""
+		}
+		return "and denial-log-secret-file are both given: one of them is enough"
 	}},
 	{[]string{"admin", "admin-token-file"}, func(c *Config) string {
 		if c.Admin == "" || c.AdminToken != "" || Loopback(c.Admin) {
