@@ -23,7 +23,7 @@ import (
 
 // SnapshotSyncBytes is how much is written between two syncs of a snapshot under way, so that the last sync does not push
 // the whole of it through the disk at once, ahead of the journal.
-const SnapshotSyncBytes = 4 << 20
+const SnapshotSyncBytes = 1 << 20
 
 // Saved describes a snapshot that has become the current one.
 type Saved struct {

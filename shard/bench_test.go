@@ -103,7 +103,7 @@ func BenchmarkStep(b *testing.B) {
 					q.draw(uint64(keys))
 					now += 1000
 					c.Step(now, q.ops, q.part)
-					c.Tick(now, SweepEntriesMin+SweepEntriesPerOp*batch)
+					c.Tick(now, SweepEntriesMin+SweepEntriesPerKey*batch)
 				}
 				w.report(batch, "cpu-ns/decision")
 			})
@@ -123,7 +123,7 @@ func BenchmarkStepAlgorithm(b *testing.B) {
 				q.draw(1000)
 				now += 100_000 // the keys are at their limit: half of the calls pass
 				c.Step(now, q.ops, q.part)
-				c.Tick(now, SweepEntriesMin+SweepEntriesPerOp*100)
+				c.Tick(now, SweepEntriesMin+SweepEntriesPerKey*100)
 			}
 			w.report(100, "cpu-ns/decision")
 		})
@@ -143,7 +143,7 @@ func BenchmarkStepChurn(b *testing.B) {
 		}
 		now += 100_000
 		c.Step(now, q.ops, q.part)
-		c.Tick(now, SweepEntriesMin+SweepEntriesPerOp*100)
+		c.Tick(now, SweepEntriesMin+SweepEntriesPerKey*100)
 	}
 	w.report(100, "cpu-ns/decision")
 	b.ReportMetric(float64(c.Len()), "keys")
@@ -227,7 +227,7 @@ func BenchmarkWheelAdvance(b *testing.B) {
 			for b.Loop() {
 				now += uint64(window) / living
 				add()
-				w.advance(now, 1000, expire)
+				w.advance(now, 1000, unwarned, expire)
 			}
 			watch.report(1, "cpu-ns/op")
 			if b.N > 2*living && freed < b.N/2 {

@@ -392,7 +392,27 @@ const SweepGraceNanos = 1 << 29
 // ended, looking at no more than budget entries, and says whether some were left.
 func (c *Core) Tick(now uint64, budget int) (more bool) {
 	leasesMore := c.sweepLeases(now, budget)
-	return c.wheel.advance(now-min(now, SweepGraceNanos), budget, c.expire) || leasesMore
+	return c.wheel.advance(now-min(now, SweepGraceNanos), budget, c.ahead, c.expire) || leasesMore
+}
+
+// ahead touches what freeing the next entries of a list will need, in phases, so that
+// cache misses overlap as they do in warm.
+func (c *Core) ahead(now uint64, i slot, n int) {
+	var due [sweepAhead]slot
+	touched, found := c.touched, 0
+	for ; i != 0 && n > 0; n-- {
+		e := c.slab.at(i)
+		if e.expiry <= now {
+			touched ^= c.index.touch(e.hash)
+			due[found], found = i, found+1
+		}
+		i = e.next
+	}
+	for _, i := range due[:found] {
+		e := c.slab.at(i)
+		touched ^= c.index.touchRun(e.hash, i) ^ uint32(c.keys.block(e.key)[0])
+	}
+	c.touched = touched
 }
 
 func (c *Core) expire(i slot, e *entry) {
@@ -405,7 +425,7 @@ func (c *Core) expire(i slot, e *entry) {
 
 // Settle frees every key whose time has come, to the nanosecond.
 func (c *Core) Settle(now uint64) {
-	for c.wheel.advance(now, 1<<30, c.expire) {
+	for c.wheel.advance(now, 1<<30, c.ahead, c.expire) {
 	}
 	c.wheel.settle(now, c.expire)
 	c.sweepLeases(now, len(c.leases.queue))

@@ -150,6 +150,23 @@ func (x *index) split(hash uint64) {
 	}
 }
 
+// touchRun loads what remove will look at: the entries behind that of a slot, up to the
+// next empty cell.
+func (x *index) touchRun(hash uint64, i slot) (touched uint32) {
+	g, passed := x.segment(hash), false
+	for p := home(hash); g.cells[p] != 0; {
+		at := g.cells[p].slot()
+		if passed {
+			touched ^= uint32(x.entries.at(at).hash)
+		}
+		passed = passed || at == i
+		if p++; p == segmentCells {
+			p = 0
+		}
+	}
+	return touched
+}
+
 // remove takes an entry out. It must be in the index.
 func (x *index) remove(hash uint64, i slot) {
 	g := x.segment(hash)

@@ -29,18 +29,20 @@ const (
 	// DrainPartsMax is how many parts a shard's goroutine works through before
 	// it lets go of the shard for a moment.
 	DrainPartsMax = 64
-	// SweepEntriesPerOp and SweepEntriesMin bound how many entries the wheel
-	// looks at after a part: enough to free as fast as batches can create.
-	SweepEntriesPerOp = 2
-	SweepEntriesMin   = 16
+	// SweepEntriesMin and SweepEntriesPerKey bound how many entries the wheel
+	// looks at after a part: so many, and so many for each key that the part has
+	// made, which is enough to free as fast as batches can create.
+	SweepEntriesMin    = 4
+	SweepEntriesPerKey = 2
 	// SweepEntriesMax is how many entries the wheel looks at in one turn of the
-	// shard's goroutine: well below a millisecond of work.
-	SweepEntriesMax = 1024
+	// shard's goroutine: about a tenth of a millisecond of work.
+	SweepEntriesMax = 256
 
 	// sweepPause is how long the goroutine rests between two turns when much is
-	// due at once. Nobody waits for what it frees: batches free as fast as they
-	// create, and a table that is full frees what it needs.
-	sweepPause       = 250 * time.Microsecond
+	// due at once, several times as long as it works. Nobody waits for what it
+	// frees: batches free as fast as they create, and a table that is full frees
+	// what it needs.
+	sweepPause       = 500 * time.Microsecond
 	sweepIntervalMin = 2 * time.Millisecond
 	sweepIntervalMax = time.Second
 )
@@ -131,9 +133,9 @@ func (s *Shard) release() {
 // part is not done yet: the journal ends it.
 func (s *Shard) step(b *Batch, part int) (waits bool) {
 	now := s.clock.Now()
-	ops := b.parts[part]
-	s.core.Step(now, b.Ops, ops)
-	s.core.Tick(now, SweepEntriesMin+SweepEntriesPerOp*len(ops))
+	keys := s.core.Len()
+	s.core.Step(now, b.Ops, b.parts[part])
+	s.core.Tick(now, SweepEntriesMin+SweepEntriesPerKey*max(s.core.Len()-keys, 0))
 	return s.submit(now, b.committed[part])
 }
 

@@ -69,7 +69,7 @@ func (h *Held) Do(b *Batch) {
 	}
 	for n, part := range b.parts {
 		if len(part) > 0 {
-			h.core(n).Tick(h.Now, SweepEntriesMin+SweepEntriesPerOp*len(part))
+			h.core(n).Tick(h.Now, SweepEntriesMin+SweepEntriesPerKey*len(part))
 		}
 	}
 }

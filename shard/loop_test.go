@@ -352,17 +352,62 @@ func TestBatchesSweep(t *testing.T) {
 		}
 		set.Run(b)
 		clock.now.Add(second)
-		for range 200 {
+		for range 1000 / SweepEntriesMin {
 			b.Clear()
 			b.add(Look, "k", nil, 0)
 			set.Run(b)
 		}
 		set.On(0, func(c *Core, _ uint64) {
 			if c.Len() != 0 {
-				t.Errorf("%d of 1000 keys are left after 200 looks", c.Len())
+				t.Errorf("%d of 1000 keys are left after 1000/SweepEntriesMin looks", c.Len())
 			}
 		})
 	})
+}
+
+// However much is due at once, nobody has the shard for longer than a bounded number of
+// entries takes: a part frees so many and so many for each key that it makes, a turn of
+// the shard's goroutine so many, and all is freed in the end.
+func TestSweepIsBounded(t *testing.T) {
+	const keys = 5000
+	clock := newStanding()
+	s := &Shard{core: NewCore(start), clock: clock, inbox: make(chan job)}
+	freed := func(f func()) uint64 {
+		before := s.core.Stats().Expired
+		f()
+		return s.core.Stats().Expired - before
+	}
+	l, b := newLimit(algorithms.TokenBucket, 1, 100*time.Millisecond), NewBatch(1)
+	part := func(from, n int) func() {
+		b.Clear()
+		for i := range n {
+			b.add(Allow, fmt.Sprint(from+i), l, 1)
+		}
+		return func() { s.step(b, 0) }
+	}
+	for i := 0; i < keys; i += 500 {
+		part(i, 500)()
+	}
+	clock.now.Add(second)
+	if n := freed(part(keys, 1)); n > SweepEntriesMin+SweepEntriesPerKey || n == 0 {
+		t.Errorf("a call that makes a key frees %d", n)
+	}
+	if n := freed(part(keys, 1)); n > SweepEntriesMin || n == 0 {
+		t.Errorf("a call that makes none frees %d", n)
+	}
+	if n := freed(part(keys+1, 500)); n > SweepEntriesMin+500*SweepEntriesPerKey || n < 500 {
+		t.Errorf("calls that make 500 keys free %d", n)
+	}
+	turns := 0
+	for more := true; more; turns++ {
+		if n := freed(func() { more = s.sweep() == sweepPause }); n > SweepEntriesMax {
+			t.Fatalf("a turn frees %d", n)
+		}
+	}
+	if left := s.core.Len(); left != 501 || turns < (keys-2000)/SweepEntriesMax {
+		t.Errorf("%d keys are left after %d turns", left, turns)
+	}
+	must(t, s.core)
 }
 
 // What changes is handed to the journal within FlushInterval, once.

@@ -120,7 +120,7 @@ func TestBatchesSweepWhatTheyMake(t *testing.T) {
 			for i := 0; i < lives; i += batch {
 				now += gap
 				f.fill(now, i, i+batch, l)
-				f.Tick(now, SweepEntriesMin+SweepEntriesPerOp*batch)
+				f.Tick(now, SweepEntriesMin+SweepEntriesPerKey*batch)
 				most = max(most, f.Len())
 				if i == lives/10 {
 					bytes = f.Bytes()

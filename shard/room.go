@@ -51,7 +51,7 @@ func (c *Core) makeRoom(now uint64, op *Op) bool {
 // left that is due, or enough has been looked at.
 func (c *Core) sweepUntil(now uint64, enough func() bool) {
 	for looked := 0; looked < sweepForRoomEntriesMax; looked += sweepForRoomEntries {
-		if more := c.wheel.advance(now, sweepForRoomEntries, c.expire); !more || enough() {
+		if more := c.wheel.advance(now, sweepForRoomEntries, c.ahead, c.expire); !more || enough() {
 			return
 		}
 	}

@@ -75,10 +75,14 @@ func (w *wheel) unlink(e *entry) {
 	}
 }
 
+// sweepAhead is how many entries of a list ahead is told of at once.
+const sweepAhead = 32
+
 // advance moves the wheel towards an instant and calls expire for entries whose
 // time has come, which must unlink them. It looks at no more than budget entries
-// and says whether something due was left.
-func (w *wheel) advance(now uint64, budget int, expire func(slot, *entry)) (more bool) {
+// and says whether something due was left. ahead is told beforehand which entries
+// come next, the first of them and how many of its list at most; it changes nothing.
+func (w *wheel) advance(now uint64, budget int, ahead func(now uint64, first slot, n int), expire func(slot, *entry)) (more bool) {
 	to := now >> tickBits
 	for w.now < to {
 		at, ok := w.current()
@@ -86,10 +90,16 @@ func (w *wheel) advance(now uint64, budget int, expire func(slot, *entry)) (more
 			w.now = min(w.next(), to)
 			continue
 		}
+		told := 0
 		for i := w.heads[at]; i != 0; i = w.heads[at] {
 			if budget == 0 {
 				return true
 			}
+			if told == 0 {
+				told = min(sweepAhead, budget)
+				ahead(now, i, told)
+			}
+			told--
 			budget--
 			e := w.entries.at(i)
 			if e.expiry <= now {

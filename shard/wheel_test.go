@@ -13,6 +13,9 @@ import (
 
 const tick = uint64(1) << tickBits
 
+// unwarned is for a wheel whose entries stand in no index.
+func unwarned(uint64, slot, int) {}
+
 // due is what the sorted list holds of an entry.
 type due struct {
 	expiry uint64
@@ -92,7 +95,7 @@ func (w *wheelTwin) link(i slot, e *entry) {
 // advance lets the wheel go on to w.now and holds what it frees against the list.
 func (w *wheelTwin) advance(budget int) (more bool, err error) {
 	freed := 0
-	more = w.wheel.advance(w.now, budget, func(i slot, e *entry) {
+	more = w.wheel.advance(w.now, budget, unwarned, func(i slot, e *entry) {
 		freed++
 		if e.expiry > w.now {
 			err = cmp.Or(err, fmt.Errorf("entry %d was freed at %d, %d ns before its time", i, w.now, e.expiry-w.now))
@@ -137,7 +140,7 @@ func (w *wheelTwin) sound() error {
 	// A copy that may look at no entry moves nothing but itself.
 	if due := w.wheel.due(); due < math.MaxUint64-tick && len(w.list) > 0 {
 		early, late := w.wheel, w.wheel
-		if early.advance(due-1, 0, nil) || !late.advance(due, 0, nil) {
+		if early.advance(due-1, 0, nil, nil) || !late.advance(due, 0, nil, nil) {
 			return fmt.Errorf("the wheel stands at tick %d and says that it is due at %d", w.wheel.now, due)
 		}
 	}

@@ -67,14 +67,17 @@ type Keeper struct {
 	committer *persistence.Committer
 	ticks     *time.Ticker
 
-	saving   chan struct{} // holds one while a snapshot is written
-	asked    atomic.Bool   // a snapshot in the background is wanted or under way
-	wake     chan struct{}
-	quit     chan struct{}
-	ended    sync.WaitGroup
-	stopping atomic.Bool // Load is to give up
-	saves    saves
-	loaded   persistence.Recovery
+	saving chan struct{} // holds one while a snapshot is written
+	asked  atomic.Bool   // a snapshot in the background is wanted or under way
+	wake   chan struct{}
+	quit   chan struct{}
+	hurry  chan struct{} // closed when snapshots shall not rest any more
+	ended  sync.WaitGroup
+
+	hurryOnce sync.Once
+	stopping  atomic.Bool // Load is to give up
+	saves     saves
+	loaded    persistence.Recovery
 }
 
 // Open locks the directory; an error says who holds it.
@@ -83,7 +86,7 @@ func Open(o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{options: o, store: store, saving: make(chan struct{}, 1), wake: make(chan struct{}, 1), quit: make(chan struct{})}, nil
+	return &Keeper{options: o, store: store, saving: make(chan struct{}, 1), wake: make(chan struct{}, 1), quit: make(chan struct{}), hurry: make(chan struct{})}, nil
 }
 
 // ErrStopped is what Load returns after Stop.
@@ -209,10 +212,11 @@ func (k *Keeper) Close(snapshot bool) error {
 		return k.store.Close(0)
 	}
 	close(k.quit)
+	k.hurryUp()
 	k.ended.Wait()
 	err := k.drain()
 	if snapshot || err == nil && k.committer.Stats().SnapshotNeeded {
-		err = errors.Join(err, k.save("shutdown"))
+		err = errors.Join(err, k.save("shutdown", false))
 	}
 	err = errors.Join(err, k.committer.Close(k.clock.Now()))
 	k.ticks.Stop()

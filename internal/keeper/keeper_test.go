@@ -55,6 +55,41 @@ func TestEveryModeReadsEveryOther(t *testing.T) {
 	}
 }
 
+// A snapshot in the background rests most of the time, so that it takes little from who
+// calls meanwhile. One that somebody waits for does not, and the end of the server does
+// not wait for one that rests.
+func TestBackgroundSnapshotsRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := faultfs.New(1)
+		r := open(t, disk, persistence.EverySec, nil)
+		r.fill("k", 60_000)
+		slow(disk, faultfs.OpWrite, "snapshot", time.Millisecond)
+		if err := r.Save(); err != nil {
+			t.Fatal(err)
+		}
+		work := r.Status().LastSaveTook
+		if err := r.BackgroundSave(); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if took := r.Status().LastSaveTook; work < 40*ms || took < 3*work || took > 5*work {
+			t.Errorf("a snapshot took %v, and %v in the background", work, took)
+		}
+		if err := r.BackgroundSave(); err != nil {
+			t.Fatal(err)
+		}
+		pass(work)
+		began := elapsed()
+		if err := r.SaveLast(); err != nil {
+			t.Fatal(err)
+		}
+		if took := elapsed() - began; took > 2*work || r.Status().Saves != 4 {
+			t.Errorf("the last snapshot took %v, those before %v; %d are written", took, work, r.Status().Saves)
+		}
+		r.close()
+	})
+}
+
 // Snapshots come when their time has come and something has changed, or when the
 // journal has become long.
 func TestSnapshotsWhenDue(t *testing.T) {

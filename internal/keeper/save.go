@@ -17,6 +17,14 @@ const (
 	// has failed: a disk that is full is not to be filled up again every second.
 	retryMin = time.Second
 	retryMax = time.Minute
+
+	// A snapshot in the background works for workMin at least and then rests for
+	// restPerWork times as long as it worked, restMax at most: who calls the server
+	// meanwhile has most of every processor. On a disk that is slow it is not made
+	// much slower.
+	workMin     = time.Millisecond
+	restPerWork = 3
+	restMax     = 10 * time.Millisecond
 )
 
 // saves is what is known of snapshots. Readings are of Elapsed.
@@ -87,28 +95,31 @@ func (k *Keeper) Save() error {
 	if k.asked.Load() {
 		return errSaving
 	}
-	return k.save("asked for")
+	return k.save("asked for", false)
 }
 
 // SaveLast is Save for who is about to end the server: it waits for the snapshot that
 // is being written, because what has happened since it began is not in it.
-func (k *Keeper) SaveLast() error { return k.save("shutdown") }
+func (k *Keeper) SaveLast() error {
+	k.hurryUp()
+	return k.save("shutdown", false)
+}
 
 // background writes a snapshot that nobody waits for; the log is told.
 func (k *Keeper) background() {
-	if err := k.save("background"); err != nil {
+	if err := k.save("background", true); err != nil {
 		k.options.Log.Error("the snapshot could not be written; the last one and the journal stay", "error", err)
 	}
 }
 
-// save writes one snapshot. Batches go on meanwhile.
-func (k *Keeper) save(reason string) (err error) {
+// save writes one snapshot. Batches go on meanwhile; if it is paced nobody waits for it.
+func (k *Keeper) save(reason string, paced bool) (err error) {
 	k.saving <- struct{}{}
 	defer func() { <-k.saving }()
 	began := k.options.Elapsed()
 	k.saves.began.Store(int64(began))
 	batches := k.committer.Stats().Batches
-	saved, err := k.write()
+	saved, err := k.write(paced)
 	ended := k.options.Elapsed()
 	k.saves.endedAt.Store(int64(ended))
 	k.saves.took.Store(int64(ended - began))
@@ -129,14 +140,37 @@ func (k *Keeper) save(reason string) (err error) {
 }
 
 // write exports all keys into a new snapshot and makes it the current one.
-func (k *Keeper) write() (persistence.Saved, error) {
+func (k *Keeper) write(paced bool) (persistence.Saved, error) {
 	snapshot, err := k.committer.BeginSnapshot(k.clock.Now())
 	if err != nil {
 		return persistence.Saved{}, err
 	}
 	defer snapshot.Abort()
-	if err := k.set.Export(snapshot.Append); err != nil {
+	emit := snapshot.Append
+	if paced {
+		emit = k.paced(emit)
+	}
+	if err := k.set.Export(emit); err != nil {
 		return persistence.Saved{}, err
 	}
 	return snapshot.Commit()
 }
+
+// paced is emit with rests.
+func (k *Keeper) paced(emit func(uint64, []byte) error) func(uint64, []byte) error {
+	began := k.options.Elapsed()
+	return func(now uint64, records []byte) error {
+		err := emit(now, records)
+		if worked := k.options.Elapsed() - began; worked >= workMin {
+			select {
+			case <-time.After(min(restPerWork*worked, restMax)):
+			case <-k.hurry:
+			}
+			began = k.options.Elapsed()
+		}
+		return err
+	}
+}
+
+// hurryUp ends all rests: somebody waits for the snapshot after all.
+func (k *Keeper) hurryUp() { k.hurryOnce.Do(func() { close(k.hurry) }) }
