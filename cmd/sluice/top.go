@@ -42,7 +42,10 @@ func topCommand() *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			client := to.dial()
+			client, err := to.dial()
+			if err != nil {
+				return err
+			}
 			defer client.Close()
 			t := &topScreen{client: client, rows: rows}
 			if once {
@@ -92,7 +95,7 @@ func (t *topScreen) live(ctx context.Context, w io.Writer, every time.Duration) 
 func (t *topScreen) draw(ctx context.Context, w io.Writer) error {
 	info, err := t.client.Info(ctx).Result()
 	if err != nil {
-		return faultError{fmt.Errorf("%s does not answer: %w; --server says where it is", t.client.Options().Addr, err)}
+		return said(t.client, err)
 	}
 	now := fieldsOf(info)
 	fmt.Fprintf(w, "Sluice %s at %s, up %s s\n", now["sluice_version"], t.client.Options().Addr, now["uptime_in_seconds"])
@@ -111,7 +114,7 @@ func (t *topScreen) draw(ctx context.Context, w io.Writer) error {
 func (t *topScreen) table(ctx context.Context, w io.Writer, title string, columns []string, words ...any) error {
 	reply, err := t.client.Do(ctx, words...).Slice()
 	if err != nil {
-		return faultError{err}
+		return said(t.client, err)
 	}
 	fmt.Fprintln(w, title)
 	tabs := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
