@@ -61,7 +61,7 @@ func (d *denials) add(r *refusal, s *session) {
 		d.nextID++
 	}
 	entry.count++
-	entry.last, entry.description = now, s.describe()
+	entry.last, entry.description = now, s.describe(true)
 	d.list = slices.Insert(d.list, 0, entry)
 	d.list = d.list[:min(len(d.list), DenialsMax)]
 }

@@ -197,7 +197,7 @@ func TestMetricsTell(t *testing.T) {
 		{"sluice_decisions_total", []string{"algorithm=token_bucket", "outcome=denied"}, 2},
 		{"sluice_decisions_total", []string{"algorithm=fixed_window"}, 1},
 		{"sluice_decisions_total", []string{"algorithm=concurrency", "outcome=denied", "reason=concurrency"}, 1},
-		{"sluice_commands_total", []string{"command=rl.allow"}, 4},
+		{"sluice_commands_total", []string{"command=rl.allow"}, 6},
 		{"sluice_commands_total", []string{"command=rl.acquire"}, 2},
 		{"sluice_errors_total", []string{"error=ERR"}, 2},
 		{"sluice_errors_total", []string{"error=NOPLAN"}, 0},
@@ -353,7 +353,7 @@ func TestStatisticsAreMetrics(t *testing.T) {
 	for _, name := range strings.Fields("used_cpu_sys used_cpu_user process_id tcp_port arch_bits run_id server_time_usec uptime_in_days") {
 		not[name] = "says who the process is, or the same as another (process_cpu_seconds_total)"
 	}
-	for _, name := range strings.Fields("blocked_clients connected_slaves async_loading aof_rewrite_scheduled aof_enabled aof_rewrite_in_progress aof_current_size aof_base_size " +
+	for _, name := range strings.Fields("blocked_clients cluster_enabled connected_slaves async_loading aof_rewrite_scheduled aof_enabled aof_rewrite_in_progress aof_current_size aof_base_size " +
 		"rdb_changes_since_last_save rdb_bgsave_in_progress rdb_last_bgsave_time_sec rdb_current_bgsave_time_sec rdb_last_load_keys_loaded") {
 		not[name] = "is there for tools that read Redis's INFO"
 	}

@@ -117,6 +117,9 @@ func runConfigResetStat(s *session, out []byte, _ [][]byte) ([]byte, error) {
 	t.refused.Store(0)
 	t.cutOff.Store(0)
 	t.handshakesFailed.Store(0)
+	for i := range s.server.blocks {
+		s.server.blocks[i].reset()
+	}
 	return redcon.AppendOK(out), nil
 }
 

@@ -5,30 +5,90 @@ package server
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
+	"net"
+	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tidwall/redcon"
 
 	"sluice/algorithms"
 )
 
-// describe is a session on one line, as CLIENT LIST has it.
-func (s *session) describe() string {
+// memory is what a session holds, in bytes.
+type memory struct {
+	read, rest     int64 // the buffer that is read into, and what in it is not answered
+	reply, replied int64 // the buffer of replies, and what is in it
+}
+
+// describe is a session on one line, as CLIENT LIST has it, by the session itself or by
+// another, to which a buffer of replies is only known by what waits. Requests are
+// not taken out of what was read, so argv-mem is 0, and replies are not a list, so oll is 0.
+func (s *session) describe(byItself bool) string {
 	about, w, now := s.about.Load(), &s.watched, s.server.seconds.Load()
 	command := "NULL"
 	if n := w.last.Load(); n > 0 {
 		command = commandsByNumber[n-1].lower
 	}
-	waiting := int64(0)
+	waiting, events := int64(0), "r"
 	if w.writing.Load() > 0 {
-		waiting = w.waiting.Load()
+		waiting, events = w.waiting.Load(), "w" // nothing is read meanwhile
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 omem=%d cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
-		s.id, s.peer(), addressText(s.conn.LocalAddr()), about.name, now-w.opened, now-w.heard.Load(), waiting, command, s.userName(), about.proto, about.lib, about.version)
+	held, special := memory{read: w.held.Load(), rest: w.rest.Load()}, w.modes.Load()
+	if byItself {
+		if s.last != nil {
+			command = s.last.lower
+		}
+		held = memory{int64(len(s.in)), int64(s.to - s.from), int64(cap(s.out)), int64(len(s.out))}
+		special = s.modes.told()
+	}
+	if special == nil {
+		special = (*modes)(nil).told()
+	}
+	total := sessionBytes + held.read + held.reply + int64(special.bytes) + waiting
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d"+
+		" qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=%d rbp=%d obl=%d oll=0 omem=%d tot-mem=%d events=%s"+
+		" cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s",
+		s.id, s.peer(), addressText(s.conn.LocalAddr()), descriptorOf(s.conn), about.name, now-w.opened, now-w.heard.Load(), s.flagLetters(about, special), special.commands,
+		held.rest, max(held.read-held.rest, 0), special.bytes, held.reply, held.replied, waiting, waiting, total, events,
+		command, s.userName(), special.redirect, about.proto, about.lib, about.version)
+}
+
+// sessionBytes is what a session takes without its buffers and its goroutine's stack.
+var sessionBytes = int64(reflect.TypeFor[session]().Size())
+
+// flagLetters are Redis's letters for what is special about a connection, N for nothing.
+func (s *session) flagLetters(about *client, special *toldModes) string {
+	letters := special.letters
+	if _, ok := s.conn.LocalAddr().(*net.UnixAddr); ok {
+		letters += "U"
+	}
+	if about.noEvict {
+		letters += "e"
+	}
+	if about.noTouch {
+		letters += "T"
+	}
+	return cmp.Or(letters, "N")
+}
+
+// descriptorOf is the number of a connection's file descriptor, -1 where it has none.
+func descriptorOf(conn net.Conn) int {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	number := -1
+	if c, ok := conn.(syscall.Conn); ok {
+		if raw, err := c.SyscallConn(); err == nil {
+			raw.Control(func(fd uintptr) { number = int(fd) })
+		}
+	}
+	return number
 }
 
 // userName is the name of the user that the session is logged in as.
@@ -54,8 +114,7 @@ func (s *Server) all() []*session {
 }
 
 func runClientInfo(s *session, out []byte, _ [][]byte) ([]byte, error) {
-	s.watched.last.Store(int32(s.last.number + 1))
-	return appendText(out, s.proto, s.describe()+"\n"), nil
+	return appendText(out, s.proto, s.describe(true)+"\n"), nil
 }
 
 func runClientList(s *session, out []byte, args [][]byte) ([]byte, error) {
@@ -66,11 +125,10 @@ func runClientList(s *session, out []byte, args [][]byte) ([]byte, error) {
 			return out, err
 		}
 	}
-	s.watched.last.Store(int32(s.last.number + 1))
 	var b strings.Builder
 	for _, c := range s.server.all() {
 		if wanted(c) {
-			b.WriteString(c.describe())
+			b.WriteString(c.describe(c == s))
 			b.WriteByte('\n')
 		}
 	}
@@ -198,10 +256,18 @@ func (f *killFilter) read(s *session, word string, value []byte) error {
 	return nil
 }
 
-// runClientToggle is CLIENT NO-EVICT and NO-TOUCH, which change nothing here.
-func runClientToggle(_ *session, out []byte, args [][]byte) ([]byte, error) {
-	if word := strings.ToLower(string(args[2])); word != "on" && word != "off" {
+// runClientToggle is CLIENT NO-EVICT and NO-TOUCH, which change nothing here but the flags in CLIENT LIST.
+func runClientToggle(s *session, out []byte, args [][]byte) ([]byte, error) {
+	word := strings.ToLower(string(args[2]))
+	if word != "on" && word != "off" {
 		return out, fmt.Errorf("ERR it must be on or off, got '%s'", show(args[2]))
 	}
+	s.say(func(c *client) {
+		if s.last.Name == "CLIENT NO-EVICT" {
+			c.noEvict = word == "on"
+		} else {
+			c.noTouch = word == "on"
+		}
+	})
 	return redcon.AppendOK(out), nil
 }

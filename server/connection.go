@@ -45,7 +45,7 @@ func runQuit(s *session, out []byte, _ [][]byte) ([]byte, error) {
 func runReset(s *session, out []byte, _ [][]byte) ([]byte, error) {
 	s.leaveModes()
 	s.proto = resp2
-	s.say(func(c *client) { c.name, c.proto = "", resp2 })
+	s.say(func(c *client) { c.name, c.proto, c.noEvict, c.noTouch = "", resp2, false, false })
 	s.account.Store(s.server.users.Initial())
 	return redcon.AppendString(out, "RESET"), nil
 }

@@ -52,6 +52,7 @@ func (s *session) ready(fd int) bool {
 			continue
 		case err == syscall.EAGAIN:
 			s.putBuffer()
+			s.watched.holds(len(s.in))
 			return true
 		case n <= 0:
 			return false

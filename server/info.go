@@ -111,6 +111,12 @@ var workStatistics = []statistic{
 	{"replication", "role", "always master", func(*vitals) any { return "master" }},
 	{"replication", "connected_slaves", "always 0", func(*vitals) any { return 0 }},
 
+	{"commandstats", "cmdstat_", "a line for each command that came: calls; microseconds, and microseconds a call; what was refused before it was a call; calls that were answered with an error", commandLines},
+	{"errorstats", "errorstat_", "a line for each first word of error replies", errorLines},
+	{"latencystats", "latency_percentiles_usec_", "a line for each command: the microseconds within which half, 99 % and 99.9 % of the calls were done, counted from their arrival", latencyLines},
+
+	{"cluster", "cluster_enabled", "always 0", func(*vitals) any { return 0 }},
+
 	{"keyspace", "db0", "left out where there is no key; every key expires", func(v *vitals) any {
 		if v.keys == 0 {
 			return nil
@@ -176,18 +182,23 @@ func sections() (names []string) {
 }
 
 func runInfo(s *session, out []byte, args [][]byte) ([]byte, error) {
-	asked := sections()
-	if len(args) > 1 {
-		asked = slices.DeleteFunc(asked, func(name string) bool { return !asksFor(args[1:], name) })
+	words := args[1:]
+	if len(words) == 0 {
+		words = [][]byte{[]byte("default")}
 	}
+	asked := slices.DeleteFunc(sections(), func(name string) bool { return !asksFor(words, name) })
 	return appendText(out, s.proto, s.server.info(asked)), nil
 }
+
+// isDefault says whether a section is told where none is asked for by name. Those that
+// are not may be long.
+func isDefault(section string) bool { return section != "commandstats" && section != "latencystats" }
 
 // asksFor says whether a section is among those that were asked for.
 func asksFor(words [][]byte, section string) bool {
 	return slices.ContainsFunc(words, func(word []byte) bool {
 		w := strings.ToLower(string(word))
-		return w == section || w == "default" || w == "all" || w == "everything"
+		return w == section || w == "all" || w == "everything" || w == "default" && isDefault(section)
 	})
 }
 
@@ -204,7 +215,13 @@ func (s *Server) info(sections []string) string {
 			if row.section != section {
 				continue
 			}
-			if value := row.value(v); value != nil {
+			switch value := row.value(v).(type) {
+			case nil:
+			case []statLine:
+				for _, f := range value {
+					fmt.Fprintf(&b, "%s%s:%s\r\n", row.name, f.name, f.text)
+				}
+			default:
 				fmt.Fprintf(&b, "%s:%v\r\n", row.name, value)
 			}
 		}

@@ -61,7 +61,7 @@ func writeFound(s *session, out []byte, ops []shard.Op) []byte {
 	n := int64(0)
 	for i := range ops {
 		if ops[i].Unsaved {
-			return appendError(out, s.unsaved())
+			return s.appendFailure(out, s.unsaved())
 		}
 		if ops[i].Found {
 			n++

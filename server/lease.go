@@ -135,10 +135,10 @@ func writeLease(s *session, out []byte, ops []shard.Op) []byte {
 	ops = ops[:groupOf(ops)]
 	l := ops[0].Leasing
 	if l.Trouble != 0 {
-		return appendError(out, troubleText(l.Trouble))
+		return s.appendFailure(out, troubleText(l.Trouble))
 	}
 	if l.Full {
-		return appendError(out, errNoLeaseRoom)
+		return s.appendFailure(out, errNoLeaseRoom)
 	}
 	d, retry, refused := leaseDecision(ops)
 	if refused != nil {
@@ -216,9 +216,9 @@ func writeReturn(s *session, out []byte, ops []shard.Op) []byte {
 	l := ops[0].Leasing
 	switch {
 	case l.Trouble != 0:
-		return appendError(out, troubleText(l.Trouble))
+		return s.appendFailure(out, troubleText(l.Trouble))
 	case ops[0].Unsaved:
-		return appendError(out, s.unsaved())
+		return s.appendFailure(out, s.unsaved())
 	}
 	return appendAmount(out, l.Taken, l.Money)
 }
@@ -259,11 +259,11 @@ func writeReport(s *session, out []byte, ops []shard.Op) []byte {
 	op := &ops[0]
 	switch {
 	case op.Leasing.Trouble != 0:
-		return appendError(out, troubleText(op.Leasing.Trouble))
+		return s.appendFailure(out, troubleText(op.Leasing.Trouble))
 	case op.Full:
-		return appendError(out, errNoLeaseRoom)
+		return s.appendFailure(out, errNoLeaseRoom)
 	case op.Unsaved:
-		return appendError(out, s.unsaved())
+		return s.appendFailure(out, s.unsaved())
 	case op.Found:
 		return redcon.AppendInt(out, 1)
 	}

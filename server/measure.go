@@ -19,18 +19,72 @@ const MeasureBlocks = 16
 
 // measures is one block.
 type measures struct {
-	commands []atomic.Uint64 // by the number of the row
+	commands []commandMeasures // by the number of the row
 	errors   [16]atomic.Uint64
 	answered histogram // ns from arrival to the reply written, for each command
-	decided  histogram // ns from arrival to the decision, for each operation
 	batch    histogram // commands that were read at once
 	_        [64]byte  // the next block begins on a line of its own
+}
+
+// commandMeasures are of one command. The commands that are decided at once share the
+// time that it took, by how many operations each of them is.
+type commandMeasures struct {
+	calls    atomic.Uint64
+	failed   atomic.Uint64             // of calls: those that were answered with an error
+	rejected atomic.Uint64             // what was refused before it was a call
+	nanos    atomic.Uint64             // the calls' shares of the time
+	took     atomic.Pointer[histogram] // ns from arrival until it was done, for each call that is timed
+}
+
+// timed counts calls that were done some ns after they arrived, and their share of the
+// time.
+func (m *commandMeasures) timed(sinceArrival, share uint64, calls int) {
+	h := m.took.Load()
+	for h == nil {
+		m.took.CompareAndSwap(nil, new(histogram))
+		h = m.took.Load()
+	}
+	h.add(inSeconds, sinceArrival, calls)
+	m.nanos.Add(share)
+}
+
+// totals are a histogram's counts, added up over blocks.
+type totals struct {
+	buckets    [buckets]uint64
+	count, sum uint64
+}
+
+func (t *totals) add(h *histogram) {
+	if h == nil {
+		return
+	}
+	for i := range t.buckets {
+		n := h.buckets[i].Load()
+		t.buckets[i] += n
+		t.count += n
+	}
+	t.sum += h.sum.Load()
+}
+
+// reset sets back to 0 what INFO tells.
+func (m *measures) reset() {
+	for i := range m.commands {
+		c := &m.commands[i]
+		c.calls.Store(0)
+		c.failed.Store(0)
+		c.rejected.Store(0)
+		c.nanos.Store(0)
+		c.took.Store(nil)
+	}
+	for i := range m.errors {
+		m.errors[i].Store(0)
+	}
 }
 
 func newMeasures() []measures {
 	blocks := make([]measures, MeasureBlocks)
 	for i := range blocks {
-		blocks[i].commands = make([]atomic.Uint64, commandRows)
+		blocks[i].commands = make([]commandMeasures, commandRows)
 	}
 	return blocks
 }

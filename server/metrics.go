@@ -29,7 +29,7 @@ type Metric struct {
 	from    string // the statistic whose value and help it has
 	unit    float64
 	collect func(v *vitals, emit emit)
-	shape   func(m *measures) *histogram // of a histogram
+	shape   func(m *measures, t *totals) // of a histogram: adds it up
 	scale   *scale
 }
 
@@ -168,11 +168,7 @@ func commandCounts(v *vitals, emit emit) {
 	var tell func(rows []*Command)
 	tell = func(rows []*Command) {
 		for _, c := range rows {
-			var n uint64
-			for i := range v.server.blocks {
-				n += v.server.blocks[i].commands[c.number].Load()
-			}
-			if n > 0 {
+			if n := v.server.measured(c).calls; n > 0 {
 				emit(float64(n), c.lower)
 			}
 			tell(c.Sub)
@@ -184,11 +180,7 @@ func commandCounts(v *vitals, emit emit) {
 // errorCounts tells how many errors began with each word.
 func errorCounts(v *vitals, emit emit) {
 	for w, word := range refusals {
-		var n uint64
-		for i := range v.server.blocks {
-			n += v.server.blocks[i].errors[w].Load()
-		}
-		emit(float64(n), word)
+		emit(float64(v.server.errorsOf(w)), word)
 	}
 }
 
@@ -255,18 +247,14 @@ func (s *summed) Write(m *dto.Metric) error {
 
 func (g *gatherer) histogram(row *Metric, desc *prometheus.Desc) prometheus.Metric {
 	h := &summed{desc: desc}
-	var counts [buckets]uint64
-	var total, sum uint64
+	var sums totals
 	for i := range g.server.blocks {
-		shape := row.shape(&g.server.blocks[i])
-		for n := range counts {
-			counts[n] += shape.buckets[n].Load()
-		}
-		sum += shape.sum.Load()
+		row.shape(&g.server.blocks[i], &sums)
 	}
+	total := uint64(0)
 	before := int64(0)
 	next := 0 // the bucket that a span without a gap would go on with
-	for n, c := range counts {
+	for n, c := range sums.buckets {
 		total += c
 		if n%perDoubling == 0 {
 			h.Bucket = append(h.Bucket, &dto.Bucket{
@@ -288,7 +276,7 @@ func (g *gatherer) histogram(row *Metric, desc *prometheus.Desc) prometheus.Metr
 		h.PositiveDelta = append(h.PositiveDelta, int64(c)-before)
 		before, next = int64(c), n+1
 	}
-	h.SampleCount, h.SampleSum = new(total), new(float64(sum)*row.scale.unit)
+	h.SampleCount, h.SampleSum = new(total), new(float64(sums.sum)*row.scale.unit)
 	h.Schema, h.ZeroThreshold, h.ZeroCount = new(int32(nativeSchema)), new(float64(0)), new(uint64(0))
 	if len(h.PositiveSpan) == 0 {
 		// What has no span would not be known for a native histogram.

@@ -39,6 +39,34 @@ func (m *modes) idle() bool {
 	return m.transaction == nil && len(m.watching) == 0 && !m.silent && !m.skip && !m.tracking && m.monitor == nil
 }
 
+// toldModes is what others are told of a session's modes.
+type toldModes struct {
+	letters  string // as CLIENT LIST has them
+	commands int    // of a transaction; -1: there is none
+	bytes    int    // of them
+	redirect int    // -1: keys are not tracked; 0: what changed is pushed on the connection itself
+}
+
+// told is what to tell of modes, which may be nil.
+func (m *modes) told() *toldModes {
+	t := &toldModes{commands: -1, redirect: -1}
+	if m == nil {
+		return t
+	}
+	if m.monitor != nil {
+		t.letters += "O"
+	}
+	if m.transaction != nil {
+		t.letters += "x"
+		t.commands, t.bytes = len(m.transaction.commands), m.transaction.bytes
+	}
+	if m.tracking {
+		t.letters += "t"
+		t.redirect = 0
+	}
+	return t
+}
+
 // leaveModes ends all of them.
 func (s *session) leaveModes() {
 	if s.modes != nil && s.modes.monitor != nil {
@@ -68,6 +96,7 @@ func (s *session) inMode(c *Command, args [][]byte) bool {
 	}
 	s.server.monitors.show(s, c, args)
 	if m.monitor != nil && c.Flags&FlagSession == 0 {
+		s.measures.commands[c.number].rejected.Add(1)
 		s.fail("ERR this connection is in MONITOR; only RESET, QUIT and AUTH are taken")
 		return true
 	}

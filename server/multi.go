@@ -81,6 +81,7 @@ func (s *session) queue(c *Command, args [][]byte) bool {
 	}
 	if refused != nil {
 		t.broken = true
+		s.measures.commands[c.number].rejected.Add(1)
 		s.fail(refused.Error())
 		return true
 	}
@@ -229,8 +230,19 @@ func (s *session) execute(h *shard.Held, out []byte, q queued) []byte {
 	c := q.command
 	s.server.stats.commands.Add(1)
 	s.answered++
-	s.measures.commands[c.number].Add(1)
+	measured := &s.measures.commands[c.number]
 	err := s.check(c, q.args)
+	if err != nil {
+		measured.rejected.Add(1)
+		return s.appendFailure(out, err.Error())
+	}
+	measured.calls.Add(1)
+	before := s.failures
+	defer func() {
+		if s.failures != before {
+			measured.failed.Add(1)
+		}
+	}()
 	alone := c.parse == nil
 	if err == nil && !alone {
 		err = c.parse(s, q.args)
@@ -258,9 +270,7 @@ func (s *session) execute(h *shard.Held, out []byte, q queued) []byte {
 	s.forget()
 	s.memo.limit = nil
 	if err != nil {
-		s.server.stats.errors.Add(1)
-		s.measures.countError(err.Error())
-		return appendError(out, err.Error())
+		return s.appendFailure(out, err.Error())
 	}
 	return out
 }

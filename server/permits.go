@@ -105,9 +105,9 @@ func writePermit(s *session, out []byte, ops []shard.Op) []byte {
 	for i := range ops {
 		switch op := &ops[i]; {
 		case op.WrongType:
-			return appendError(out, errWrongType)
+			return s.appendFailure(out, errWrongType)
 		case op.Unsaved:
-			return appendError(out, s.unsaved())
+			return s.appendFailure(out, s.unsaved())
 		case op.Found:
 			found = 1
 		}
@@ -116,14 +116,14 @@ func writePermit(s *session, out []byte, ops []shard.Op) []byte {
 }
 
 // writeHolders is an array of [id, n, expires_in_ms].
-func writeHolders(_ *session, out []byte, ops []shard.Op) []byte {
+func writeHolders(s *session, out []byte, ops []shard.Op) []byte {
 	op := &ops[0]
 	if !op.Found {
 		return redcon.AppendArray(out, 0)
 	}
 	v := op.View
 	if v.Limit.Algorithm != algorithms.Concurrency {
-		return appendError(out, errWrongType)
+		return s.appendFailure(out, errWrongType)
 	}
 	out = redcon.AppendArray(out, len(v.Permits))
 	for _, p := range v.Permits {

@@ -157,7 +157,7 @@ func (s *Server) refusal(op *shard.Op) string {
 // appendOutcome writes the decision of an operation, or why there is none.
 func (s *session) appendOutcome(out []byte, op *shard.Op) []byte {
 	if op.Refused() || op.Unsaved {
-		return appendError(out, s.refusal(op))
+		return s.appendFailure(out, s.refusal(op))
 	}
 	return appendDecisionOf(out, op)
 }

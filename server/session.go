@@ -62,12 +62,15 @@ type session struct {
 	measures *measures
 	arrived  uint64 // when what is being answered was read
 	answered int    // commands of that
+	shared   uint64 // ns since then that commands have had their shares of
+	failures int    // errors in replies, ever
 }
 
 // client is what a peer says about itself. It never changes: another takes its place.
 type client struct {
 	name, lib, version string
 	proto              int
+	noEvict, noTouch   bool
 }
 
 // say changes what the peer says about itself.
@@ -117,6 +120,7 @@ func (s *session) serve() {
 	}
 	s.in = make([]byte, ReadBytesMin)
 	for {
+		s.watched.holds(len(s.in))
 		n, err := s.conn.Read(s.in[s.to:])
 		if n > 0 && !s.received(n) || err != nil {
 			return
@@ -130,7 +134,7 @@ func (s *session) received(n int) bool {
 	s.to += n
 	s.work = s.server.works.Get().(*work)
 	s.look()
-	s.arrived, s.answered = s.server.clock.Now(), 0
+	s.arrived, s.answered, s.shared = s.server.clock.Now(), 0, 0
 	s.batch.Client = uint32(s.id)
 	ok := s.parse() && s.flush() && s.write()
 	if s.answered > 0 {
@@ -232,6 +236,9 @@ func (s *session) command(args [][]byte, raw []byte) bool {
 		if isHTTP(args[0]) {
 			return s.refuseHTTP()
 		}
+		if c != nil {
+			s.measures.commands[c.number].rejected.Add(1)
+		}
 		return s.refuseRequest(err)
 	}
 	s.last = c
@@ -257,6 +264,8 @@ func (s *session) start(c *Command, args [][]byte, raw []byte) bool {
 	}
 	if err != nil {
 		s.batch.Truncate(first)
+		s.measures.commands[c.number].calls.Add(1)
+		s.measures.commands[c.number].failed.Add(1)
 		s.fail(err.Error())
 		return true
 	}
@@ -272,38 +281,57 @@ func (s *session) alone(c *Command, args [][]byte) bool {
 		return false
 	}
 	s.answered++
-	s.measures.commands[c.number].Add(1)
-	err := s.restraint.checkAlone(c)
-	if err == nil {
-		var out []byte
-		if c.Flags&FlagFast == 0 {
-			began := s.server.clock.Now()
-			out, err = c.run(s, s.out, args)
-			s.server.slow.add(s, c, args, s.since(began))
-		} else {
-			out, err = c.run(s, s.out, args)
-		}
-		if c.Flags&FlagSession != 0 {
-			s.look()
-		}
-		if most := s.server.config().OutputMax; err == nil && most > 0 && int64(len(out)) > most {
-			err = fmt.Errorf("ERR the reply would have %d bytes, and output-max is %d; ask for less at once, as SCAN does", len(out)-len(s.out), most)
-		}
-		if err == nil {
-			s.out = out
-			return len(s.out) < OutBytesMax || s.write()
-		}
+	out, err := s.do(c, args)
+	if err != nil {
+		s.batch.Clear()
+		s.fail(err.Error())
+		return true
 	}
-	s.batch.Clear()
-	s.fail(err.Error())
-	return true
+	s.out = out
+	return len(s.out) < OutBytesMax || s.write()
+}
+
+// do runs a command, measures it, and returns what is to be written with its reply.
+func (s *session) do(c *Command, args [][]byte) (out []byte, err error) {
+	m := &s.measures.commands[c.number]
+	if err := s.restraint.checkAlone(c); err != nil {
+		m.rejected.Add(1)
+		return nil, err
+	}
+	if c.Flags&FlagFast == 0 {
+		began := s.server.clock.Now()
+		out, err = c.run(s, s.out, args)
+		took := s.since(began)
+		s.shared = began - min(began, s.arrived) + took
+		m.timed(s.shared, took, 1)
+		s.server.slow.add(s, c, args, took)
+	} else {
+		out, err = c.run(s, s.out, args)
+	}
+	m.calls.Add(1)
+	if c.Flags&FlagSession != 0 {
+		s.look()
+	}
+	if most := s.server.config().OutputMax; err == nil && most > 0 && int64(len(out)) > most {
+		err = fmt.Errorf("ERR the reply would have %d bytes, and output-max is %d; ask for less at once, as SCAN does", len(out)-len(s.out), most)
+	}
+	if err != nil {
+		m.failed.Add(1)
+	}
+	return out, err
 }
 
 // fail makes an error the reply of the command that is being parsed.
 func (s *session) fail(text string) {
+	s.pending = append(s.pending, pending{reply: s.appendFailure(nil, text)})
+}
+
+// appendFailure writes an error and counts it.
+func (s *session) appendFailure(out []byte, text string) []byte {
+	s.failures++
 	s.server.stats.errors.Add(1)
 	s.measures.countError(text)
-	s.pending = append(s.pending, pending{reply: appendError(nil, text)})
+	return appendError(out, text)
 }
 
 // flush has the batch done and appends the replies that wait for it. It writes
@@ -314,7 +342,6 @@ func (s *session) flush() bool {
 	}
 	if len(s.batch.Ops) > 0 {
 		s.server.shards.Run(s.batch)
-		s.measures.decided.add(inSeconds, s.since(s.arrived), len(s.batch.Ops))
 	}
 	s.count()
 	ops := s.batch.Ops
@@ -324,7 +351,11 @@ func (s *session) flush() bool {
 			s.out = append(s.out, p.reply...)
 			p.reply = nil
 		} else {
+			before := s.failures
 			s.out = p.command.write(s, s.out, ops[:p.ops])
+			if s.failures != before {
+				s.measures.commands[p.command.number].failed.Add(1)
+			}
 			ops = ops[p.ops:]
 		}
 		if len(s.out) >= OutBytesMax && !s.write() {
@@ -348,15 +379,28 @@ func (w *work) forget() {
 	}
 }
 
-// count counts the commands that wait, those of one kind in a row at once.
+// count counts the commands that wait, those of one kind in a row at once, and shares
+// out among them the time that they took until they were decided.
 func (s *session) count() {
 	s.answered += len(s.pending)
+	var took, each uint64 // each: for an operation
+	if n := len(s.batch.Ops); n > 0 {
+		took = s.since(s.arrived)
+		each = (took - min(took, s.shared)) / uint64(n)
+		s.shared = took
+	}
 	for i := 0; i < len(s.pending); {
-		c, from := s.pending[i].command, i
-		for i++; i < len(s.pending) && s.pending[i].command == c; i++ {
+		c, from, ops := s.pending[i].command, i, 0
+		for ; i < len(s.pending) && s.pending[i].command == c; i++ {
+			ops += s.pending[i].ops
 		}
-		if c != nil {
-			s.measures.commands[c.number].Add(uint64(i - from))
+		if c == nil {
+			continue
+		}
+		m := &s.measures.commands[c.number]
+		m.calls.Add(uint64(i - from))
+		if ops > 0 {
+			m.timed(took, each*uint64(ops), i-from)
 		}
 	}
 }

@@ -126,8 +126,23 @@ var answerCommands = []*Command{
 		},
 	},
 	{
-		Name: "LATENCY", Group: "server", Since: "0.1.0", Complexity: "Depends on the subcommand.", Arity: -2, Summary: "Is there for tools that ask; latencies are metrics of the admin listener.",
+		Name: "LATENCY", Group: "server", Since: "0.1.0", Complexity: "Depends on the subcommand.", Arity: -2, Summary: "Tells how long commands take.",
 		Sub: []*Command{
+			{
+				Name: "LATENCY HISTOGRAM", Since: "0.1.0", Complexity: "O(N), N commands", Arity: -2, Flags: forOperators,
+				Args: []Arg{{Name: "command", Optional: true, Multiple: true}}, Summary: "Tells how many calls of each command were done within each power of two of microseconds.",
+				Details: "Time is counted from a call's arrival, so it holds what the calls that arrived at once took together. Commands such as PING, which are about no key and done in constant time, are not timed.",
+				Reply:   "Map: of each command calls, and histogram_usec, a map of microseconds and how many calls took at most that long.", run: runLatencyHistogram,
+				Examples: []Example{used10, {"LATENCY HISTOGRAM rl.allow", "1) \"rl.allow\"\n2) 1) \"calls\"\n   2) (integer) 1\n   3) \"histogram_usec\"\n   4) 1) (integer) 1\n      2) (integer) 1"}, {"LATENCY HISTOGRAM ping", "(empty array)"}},
+			},
+			{
+				Name: "LATENCY DOCTOR", Since: "0.1.0", Complexity: "O(1)", Arity: 2, Flags: forOperators, Summary: "Says where to look for latencies.",
+				Reply: "Verbatim string (RESP2: bulk string).", run: runLatencyDoctor,
+			},
+			{
+				Name: "LATENCY GRAPH", Since: "0.1.0", Complexity: "O(1)", Arity: 3, Flags: forOperators, Args: []Arg{{Name: "event"}}, Summary: "Is there for tools that ask; no events are kept.",
+				Reply: "An error.", run: runLatencyGraph, Refusals: []Refusal{{"LATENCY GRAPH command", "ERR No samples available for event 'command'"}},
+			},
 			{Name: "LATENCY LATEST", Since: "0.1.0", Complexity: "O(1)", Arity: 2, Flags: forOperators, Summary: "Lists events that took long: none are kept.", Reply: "Empty array.", run: nothing},
 			{Name: "LATENCY HISTORY", Since: "0.1.0", Complexity: "O(1)", Arity: 3, Flags: forOperators, Args: []Arg{{Name: "event"}}, Summary: "Lists when an event took long: never.", Reply: "Empty array.", run: nothing},
 			{Name: "LATENCY RESET", Since: "0.1.0", Complexity: "O(1)", Arity: -2, Flags: forOperators, Args: []Arg{{Name: "event", Optional: true, Multiple: true}}, Summary: "Forgets events, of which there are none.", Reply: "Integer: 0.",

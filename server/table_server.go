@@ -27,7 +27,7 @@ var serverCommands = []*Command{
 	{
 		Name: "INFO", Group: "server", Since: "0.1.0", Complexity: "O(N), N keys that have come due and were not freed yet",
 		Summary: "Tells how the server is.",
-		Details: "The sections are server, clients, memory, persistence, stats, replication and keyspace; default, all and everything are all of them.",
+		Details: "default stands for what is told without a section: all but commandstats and latencystats; all and everything stand for all. Commands that are decided at once share the time that this took: `usec` is their shares, from arrival to decision, with what they waited for shards. Commands such as PING, which are about no key and done in constant time, are counted and not timed, and so are those between MULTI and EXEC, whose time is that of EXEC.",
 		Arity:   -1, Flags: FlagLoading | FlagStale | FlagDangerous,
 		Args:     []Arg{{Name: "section", Optional: true, Multiple: true}},
 		Reply:    "Verbatim string (RESP2: bulk string) of lines `field:value`, a title before each section.",
@@ -48,7 +48,7 @@ var serverCommands = []*Command{
 			Examples: []Example{{"CONFIG GET save appendonly", "1) \"appendonly\"\n2) \"no\"\n3) \"save\"\n4) \"\""}},
 		}, {
 			Name: "CONFIG RESETSTAT", Since: "0.1.0", Complexity: "O(1)", Arity: 2, Flags: FlagAdmin | FlagLoading | FlagStale,
-			Summary: "Sets the counts of connections, commands and errors that INFO tells back to 0.",
+			Summary: "Sets the counts of connections, commands, latencies and errors that INFO tells back to 0.",
 			Reply:   "Simple string OK.", run: runConfigResetStat,
 			Examples: []Example{{"CONFIG RESETSTAT", "OK"}},
 		}, {

@@ -28,11 +28,14 @@ const (
 // watched is what the server sees of a session from outside. Seconds are those of
 // Server.seconds; where 0 means none they are one more.
 type watched struct {
-	opened int64        // the second of the beginning
-	last   atomic.Int32 // the number of the last command; one more, 0: there was none
-	heard  atomic.Int64 // the second of the last read
-	half   atomic.Int64 // since when a request has been incomplete; 0: none is
-	isHalf bool         // half is not 0; for the session alone
+	opened int64                     // the second of the beginning
+	last   atomic.Int32              // the number of the last command; one more, 0: there was none
+	heard  atomic.Int64              // the second of the last read
+	half   atomic.Int64              // since when a request has been incomplete; 0: none is
+	isHalf bool                      // half is not 0; for the session alone
+	rest   atomic.Int64              // bytes of an incomplete request
+	held   atomic.Int64              // bytes of the buffer that is read into, between reads
+	modes  atomic.Pointer[toldModes] // nil: none
 
 	writing atomic.Int64 // since when replies have been waiting; 0: none do
 	moved   atomic.Int64 // when the peer last took some
@@ -47,7 +50,15 @@ func (s *session) watch() {
 	if s.last != nil {
 		s.watched.last.Store(int32(s.last.number + 1))
 	}
+	if s.modes != nil {
+		s.watched.modes.Store(s.modes.told())
+	} else if s.watched.modes.Load() != nil {
+		s.watched.modes.Store(nil)
+	}
 	rest := s.from < s.to
+	if rest || s.watched.isHalf {
+		s.watched.rest.Store(int64(s.to - s.from))
+	}
 	switch {
 	case rest && (s.from > 0 || !s.watched.isHalf):
 		s.watched.half.Store(now + 1)
@@ -55,6 +66,13 @@ func (s *session) watch() {
 		s.watched.half.Store(0)
 	}
 	s.watched.isHalf = rest
+}
+
+// holds notes how long the buffer is that is read into, between reads.
+func (w *watched) holds(bytes int) {
+	if w.held.Load() != int64(bytes) {
+		w.held.Store(int64(bytes))
+	}
 }
 
 // greet does the handshake of a TLS connection. It returns false if there is none.
