@@ -62,7 +62,7 @@ func BenchmarkReplay(b *testing.B) {
 				store, err := persistence.Open(persistence.OS{}, dir, persistence.Options{})
 				must(b, err)
 				n := 0
-				_, err = store.Replay(func(r persistence.Record) error { n += len(r.Value); return nil }, nil)
+				_, err = store.Replay(each(func(r persistence.Record) error { n += len(r.Value); return nil }), nil)
 				must(b, err)
 				if n != records*40 {
 					b.Fatalf("%d bytes of values", n)

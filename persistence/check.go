@@ -74,7 +74,7 @@ func inspect(fs FS, dir string, visit func(frame) error) (Report, *survey, error
 	}
 	report.Problems = v.problems()
 	if len(report.Problems) == 0 {
-		dry := replayer{fs: fs, apply: func(Record) error { return nil }, progress: func(int64, int64) {}}
+		dry := replayer{fs: fs, apply: func([]Record) error { return nil }, progress: func(int64, int64) {}}
 		if err := dry.all(v); isVerdict(err) {
 			report.Problems = append(report.Problems, err)
 		} else if err != nil {

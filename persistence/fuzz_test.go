@@ -45,7 +45,7 @@ func startAnyway(t *testing.T, fs *faultfs.FS, lax bool) {
 	if lax {
 		defer persistence.IgnoreChecksums()()
 	}
-	accept := func(persistence.Record) error { return nil }
+	accept := func([]persistence.Record) error { return nil }
 	start := func(fs *faultfs.FS) error {
 		store, err := persistence.Open(fs, dir, persistence.Options{})
 		must(t, err)

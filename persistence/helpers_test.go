@@ -44,6 +44,18 @@ func (s state) apply(r persistence.Record) error {
 	return nil
 }
 
+// each applies records one by one.
+func each(apply func(persistence.Record) error) func([]persistence.Record) error {
+	return func(records []persistence.Record) error {
+		for _, r := range records {
+			if err := apply(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // batch encodes a line such as "a=1 b=2 c= CLEAR".
 func batch(line string) []byte {
 	var b []byte
@@ -73,7 +85,7 @@ func load(fs persistence.FS, dir string) (*persistence.Store, state, persistence
 		return nil, nil, persistence.Recovery{}, err
 	}
 	s := state{}
-	recovery, err := store.Replay(s.apply, nil)
+	recovery, err := store.Replay(each(s.apply), nil)
 	if err != nil {
 		return nil, nil, recovery, errors.Join(err, store.Close(0))
 	}

@@ -16,8 +16,12 @@ import (
 	"path/filepath"
 )
 
-// progressBytes is how far replay gets between two reports of progress.
-const progressBytes = 4 << 20
+const (
+	// ReplayRecordsMax is how many records replay hands over at once.
+	ReplayRecordsMax = 4096
+	// progressBytes is how far replay gets between two reports of progress.
+	progressBytes = 4 << 20
+)
 
 // Recovery says what a replay found.
 type Recovery struct {
@@ -45,10 +49,11 @@ func (c Cut) String() string {
 	return fmt.Sprintf("%s: cut %d bytes at byte %d: %s", c.File, c.Bytes, c.Offset, c.What)
 }
 
-// Replay hands every record over, in order; key and value are good until apply returns. progress, if not nil, is told now
+// Replay hands every record over, in order, as many of a frame at once as ReplayRecordsMax allows: who has many can let
+// his waits for memory overlap. They are good until apply returns. progress, if not nil, is told now
 // and then how many bytes of how many are done. After an error the store can only be closed, and what apply has built is
 // void. The error is apply's, the disk's, or a *DamageError, *MissingError, *VersionError or *ForeignError.
-func (s *Store) Replay(apply func(Record) error, progress func(done, total int64)) (Recovery, error) {
+func (s *Store) Replay(apply func([]Record) error, progress func(done, total int64)) (Recovery, error) {
 	if s.replayed {
 		panic("persistence: replayed twice")
 	}
@@ -117,7 +122,8 @@ func (v *survey) sweep(disk FS) (removed []string, err error) {
 // replayer is one replay under way.
 type replayer struct {
 	fs       FS
-	apply    func(Record) error
+	apply    func([]Record) error
+	batch    []Record // scratch
 	progress func(done, total int64)
 	done     int64 // bytes of the files before the current one
 	told     int64
@@ -247,15 +253,20 @@ func (p *replayer) journal(file, next *part) error {
 func (p *replayer) visitor(r *reader) func(frame) error {
 	return func(f frame) error {
 		p.found.LastTime = max(p.found.LastTime, f.time)
-		for rest := f.records; len(rest) > 0; p.records++ {
-			var record Record
-			var ok bool
-			if record, rest, ok = CutRecord(rest); !ok {
-				return &DamageError{Path: r.path, Offset: f.offset, What: "a frame that does not consist of records"}
+		for rest := f.records; len(rest) > 0; {
+			p.batch = p.batch[:0]
+			for len(rest) > 0 && len(p.batch) < ReplayRecordsMax {
+				var record Record
+				var ok bool
+				if record, rest, ok = CutRecord(rest); !ok {
+					return &DamageError{Path: r.path, Offset: f.offset, What: "a frame that does not consist of records"}
+				}
+				p.batch = append(p.batch, record)
 			}
-			if err := p.apply(record); err != nil {
+			if err := p.apply(p.batch); err != nil {
 				return wrap("replay", r.path, err)
 			}
+			p.records += uint64(len(p.batch))
 		}
 		if done := p.done + f.end; done-p.told >= progressBytes {
 			p.told = done

@@ -228,7 +228,7 @@ func TestProgressAndApplyError(t *testing.T) {
 	store, err := persistence.Open(fs, dir, persistence.Options{})
 	must(t, err)
 	var done []int64
-	_, err = store.Replay(state{}.apply, func(d, total int64) {
+	_, err = store.Replay(each(state{}.apply), func(d, total int64) {
 		if total != 20<<20+20*int64(persistence.FrameHeadBytes+6)+10+int64(persistence.HeaderBytes+persistence.FrameHeadBytes) {
 			t.Fatalf("total is %d", total)
 		}
@@ -243,7 +243,7 @@ func TestProgressAndApplyError(t *testing.T) {
 	store, err = persistence.Open(fs, dir, persistence.Options{})
 	must(t, err)
 	broken := errors.New("no such algorithm")
-	_, err = store.Replay(func(persistence.Record) error { return broken }, nil)
+	_, err = store.Replay(func([]persistence.Record) error { return broken }, nil)
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "replay "+path(journal(1))) {
 		t.Errorf("error is %v", err)
 	}
@@ -268,8 +268,8 @@ func TestMisuse(t *testing.T) {
 	store, err := persistence.Open(fs, dir, persistence.Options{})
 	must(t, err)
 	panics(t, "append before replay", func() { store.Append(1, nil) })
-	store.Replay(state{}.apply, nil)
-	panics(t, "replay twice", func() { store.Replay(state{}.apply, nil) })
+	store.Replay(each(state{}.apply), nil)
+	panics(t, "replay twice", func() { store.Replay(each(state{}.apply), nil) })
 	panics(t, "too long", func() { store.Append(1, make([]byte, persistence.FrameBytesMax)) })
 	w, err := store.BeginSnapshot(1)
 	must(t, err)

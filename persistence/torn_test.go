@@ -248,7 +248,7 @@ func withoutChecksums(t *testing.T, fs *faultfs.FS) {
 	var before, after runtime.MemStats
 	size := fs.Used()
 	runtime.ReadMemStats(&before)
-	accept := func(persistence.Record) error { return nil }
+	accept := func([]persistence.Record) error { return nil }
 	store, err := persistence.Open(fs, dir, persistence.Options{})
 	must(t, err)
 	store.Replay(accept, nil)

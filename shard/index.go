@@ -137,14 +137,20 @@ func (x *index) split(hash uint64) {
 	for at := hash&(bit-1) | bit; at < uint64(len(x.directory)); at += bit << 1 {
 		x.directory[at] = sibling
 	}
-	for _, c := range cells {
-		if c == 0 {
-			continue
+	// The hashes are all over memory. A loop that does nothing but load them waits for
+	// many at once.
+	var hashes [segmentCells]uint64
+	for p, c := range cells {
+		if c != 0 {
+			hashes[p] = x.entries.at(c.slot()).hash
 		}
-		h := x.entries.at(c.slot()).hash
-		if h&bit != 0 {
+	}
+	for p, c := range cells {
+		switch h := hashes[p]; {
+		case c == 0:
+		case h&bit != 0:
 			sibling.put(h, c.slot())
-		} else {
+		default:
 			old.put(h, c.slot())
 		}
 	}

@@ -174,7 +174,7 @@ func TestSnapshotHasLeases(t *testing.T) {
 				if records = rest; !ok {
 					return fmt.Errorf("no record")
 				}
-				if err := restoration.Do(record); err != nil {
+				if err := restoration.Do([]persistence.Record{record}); err != nil {
 					return err
 				}
 			}

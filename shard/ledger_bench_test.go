@@ -37,6 +37,7 @@ func BenchmarkRestore(b *testing.B) {
 	f, l := newFiller(NewCore(start), 100), newLimit(algorithms.TokenBucket, 1000, 1000*time.Hour)
 	f.fill(start, 0, keys, l)
 	var records []byte
+	cut := make([]persistence.Record, 0, RestoreRecordsPerTurn)
 	for cursor := uint32(1); cursor != 0; {
 		var some []byte
 		some, cursor = f.Export(start, cursor, 1000, nil)
@@ -46,9 +47,13 @@ func BenchmarkRestore(b *testing.B) {
 	for n := 0; n < b.N; n += keys {
 		c := NewCore(start)
 		for rest := records; len(rest) > 0; {
-			var r persistence.Record
-			r, rest, _ = persistence.CutRecord(rest)
-			if err := c.Restore(start, r.Key, r.Value); err != nil {
+			some := cut[:0]
+			for len(rest) > 0 && len(some) < RestoreRecordsPerTurn {
+				var r persistence.Record
+				r, rest, _ = persistence.CutRecord(rest)
+				some = append(some, r)
+			}
+			if err := c.restoreAll(start, some); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"sluice/persistence"
 )
 
 // errTooMany says that a shard cannot hold what is on disk.
@@ -18,10 +20,44 @@ var errTooMany = errors.New("more keys than one shard can hold: start with more 
 // bounds do not apply to what was there before. The ledger must be off. An error
 // leaves the key fresh.
 func (c *Core) Restore(now uint64, key, value []byte) error {
+	return c.restore(now, c.hash(key), key, value)
+}
+
+// restoreAhead is how many records restoreAll hashes and probes for before it does
+// what they say.
+const restoreAhead = 64
+
+// restoreAll does what RecordKeys say, in order, in phases as Step does.
+func (c *Core) restoreAll(now uint64, records []persistence.Record) error {
+	var hashes [restoreAhead]uint64
+	for len(records) > 0 {
+		some := records[:min(len(records), restoreAhead)]
+		records = records[len(some):]
+		touched := c.touched
+		for i := range some {
+			hashes[i] = c.hash(some[i].Key)
+			touched ^= c.index.touch(hashes[i])
+		}
+		for i := range some {
+			if at := c.index.candidate(hashes[i]); at != 0 {
+				touched ^= uint32(c.slab.at(at).hash)
+			}
+		}
+		c.touched = touched
+		for i := range some {
+			if err := c.restore(now, hashes[i], some[i].Key, some[i].Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restore is Restore for a key whose hash is known.
+func (c *Core) restore(now, hash uint64, key, value []byte) error {
 	if len(key) > KeyBytesMax {
 		return errRecord
 	}
-	hash := c.hash(key)
 	i := c.index.find(hash, func(i slot) bool {
 		e := c.slab.at(i)
 		return e.hash == hash && c.keys.same(e.key, key)

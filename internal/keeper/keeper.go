@@ -97,11 +97,11 @@ var ErrStopped = errors.New("stopped while loading")
 func (k *Keeper) Load(set *shard.Set, clock Clock, progress func(done, total int64)) (persistence.Recovery, error) {
 	k.set, k.clock = set, clock
 	restoration := set.Restore(k.options.TagHash)
-	recovery, err := k.store.Replay(func(r persistence.Record) error {
+	recovery, err := k.store.Replay(func(records []persistence.Record) error {
 		if k.stopping.Load() {
 			return ErrStopped
 		}
-		return restoration.Do(r)
+		return restoration.Do(records)
 	}, progress)
 	restoration.End()
 	if err != nil {

@@ -251,9 +251,11 @@ func TestSnapshotWhileTheTableGrows(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := uint64(0)
-		recovery, err := store.Replay(func(record persistence.Record) error {
-			if n++; n <= r.Status().LastSaveKeys {
-				inSnapshot[string(record.Key)]++
+		recovery, err := store.Replay(func(records []persistence.Record) error {
+			for _, record := range records {
+				if n++; n <= r.Status().LastSaveKeys {
+					inSnapshot[string(record.Key)]++
+				}
 			}
 			return nil
 		}, nil)
@@ -402,7 +404,7 @@ func TestRecordsThatCannotBe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := store.Replay(func(persistence.Record) error { return nil }, nil); err != nil {
+			if _, err := store.Replay(func([]persistence.Record) error { return nil }, nil); err != nil {
 				t.Fatal(err)
 			}
 			if err := store.Append(1, persistence.AppendRecord(nil, record.Kind, record.Key, record.Value)); err != nil {

@@ -104,12 +104,16 @@ func (w *world) start(shards int, least func(*history) int) error {
 	return errors.Join(w.files(), w.once())
 }
 
-// restore does what a record says, as a server does.
-func (w *world) restore(r persistence.Record) error {
-	if r.Kind != shard.RecordClear {
-		return w.core(r.Key).Restore(w.now, r.Key, r.Value)
+// restore does what records say, as a server does.
+func (w *world) restore(records []persistence.Record) (err error) {
+	for i := 0; i < len(records) && err == nil; i++ {
+		if r := &records[i]; r.Kind != shard.RecordClear {
+			err = w.core(r.Key).Restore(w.now, r.Key, r.Value)
+		} else {
+			err = shard.RestoreClear(w.cores, r.Value, server.TagHash)
+		}
 	}
-	return shard.RestoreClear(w.cores, r.Value, server.TagHash)
+	return err
 }
 
 func (w *world) core(key []byte) *shard.Core {
