@@ -22,7 +22,7 @@ SEEDS       ?= 20
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash model gateways docs lint package bench bench-smoke bench-parts clean
+.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash model gateways plots docs lint package bench bench-smoke bench-parts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -84,7 +84,12 @@ model: ## MODEL_SECONDS (120) of calls from many connections, with kills, agains
 	SLUICE_MODEL_SECONDS=$(MODEL_SECONDS) go test ./cmd/sluice -run '^TestModel$$' -count=1 -timeout 0 -v
 
 gateways: ## simulate twenty gateways on one server, for SEEDS (20) seeds
-	go test ./client/sluicetest -run 'Admitted|Burst|Units|Away|Reports|Jumps' -count=1 -timeout 0 -v -args -seeds=$(SEEDS)
+	go test ./client/sluicetest -run 'Admitted|Burst|Units|Failures|Reports|Jumps' -count=1 -timeout 0 -v -args -seeds=$(SEEDS)
+
+plots: ## run the gateways through every failure and draw docs/images/failure-*.svg, in a minute
+	mkdir -p bin
+	go test ./client/sluicetest -run '^TestFailures$$' -count=1 -args -plots $(CURDIR)/bin/failures.json
+	go run ./bench/draw bin/failures.json docs/images
 
 docs: ## write docs/commands.md and docs/settings.md anew from their tables
 	go test ./server ./internal/settings -run '^TestDocs' -count=1 -args -update
@@ -99,7 +104,7 @@ lint: ## formatting, go vet, staticcheck
 # What the pages quote of the Go benchmarks. They run before anything else is started.
 QUOTED := go test -run '^$$' -benchmem -benchtime 300ms ./algorithms ./client ./shard -bench
 
-bench: build ## measure everything beside redis-server and write docs/performance.md, docs/images and the README's figures
+bench: build plots ## measure everything beside redis-server and write docs/performance.md, docs/images and the README's figures
 	$(QUOTED) '^Benchmark(Decide|LeasedAllow|SetRun|ForcedGC)$$' >bin/parts.txt
 	bin/sluice bench --docs . --go-bench bin/parts.txt $(ARGS)
 	go run ./bench/draw docs/performance.json docs/images

@@ -17,7 +17,7 @@ const (
 	ShareMin = 0.02
 
 	// shareMemory is how much of what was seen before a new observation leaves.
-	shareMemory = 0.8
+	shareMemory = 0.95
 )
 
 // Policy is what is decided while the server cannot be reached.

@@ -148,61 +148,6 @@ func TestFewUnitsManyHolders(t *testing.T) {
 	}, client.Accuracy(0.5), client.LeaseMax(20))
 }
 
-// The server is killed, hangs, is cut off, is slow, loses replies; traffic keeps its
-// shares. Calls wait no longer than Timeout, all that is admitted stays below 1.1 times
-// the limit, and a second after it is over the server decides again.
-func TestServerAway(t *testing.T) {
-	const limit = 5_000 // in 10 s
-	for name, row := range map[string]struct{ begin, end func(w *world) }{
-		"killed": {func(w *world) { w.server.Close() }, func(w *world) { w.start() }},
-		"hung":   {func(w *world) { w.net.set(func() { w.net.trouble = hung }) }, healed},
-		"black":  {func(w *world) { w.net.set(func() { w.net.trouble = black }) }, healed},
-		"slow":   {func(w *world) { w.net.set(func() { w.net.delay = 50 * time.Millisecond }) }, healed},
-		"lossy":  {func(w *world) { w.net.set(func() { w.net.trouble = lossy }) }, healed},
-	} {
-		for kind, l := range map[string]client.Limit{
-			"window": client.FixedWindow(limit, 10*time.Second), "bucket": client.TokenBucket(limit, 10*time.Second),
-		} {
-			t.Run(name+" "+kind, func(t *testing.T) {
-				if name+kind != "killedwindow" && name+kind != "lossybucket" {
-					heavy(t)
-				}
-				simulate(t, 10*time.Second, func(w *world) {
-					w.toWindow()
-					w.traffic("k", l, even(750), 23*time.Second)
-					row.begin(w)
-					w.mu.Lock()
-					w.waits = nil
-					w.mu.Unlock()
-					w.traffic("k", l, even(750), 15*time.Second)
-					if p99 := w.p99(); p99 > client.TimeoutDefault {
-						t.Errorf("p99 %s", p99)
-					}
-					row.end(w)
-					time.Sleep(time.Second) // reason: the bubble's time
-					before := w.degraded
-					w.traffic("k", l, even(750), 11*time.Second-time.Millisecond)
-					if w.degraded != before {
-						t.Errorf("%d calls were decided without the server that was there", w.degraded-before)
-					}
-					most := 5 * limit // five windows
-					if kind == "bucket" {
-						most = 6 * limit // and the burst
-					}
-					t.Logf("admitted %d of at most %d, %d decided without the server; by window %v", w.total, most, w.degraded, w.admitted)
-					if float64(w.total) > 1.1*float64(most) {
-						t.Errorf("admitted %d of at most %d: %v", w.total, most, w.admitted)
-					}
-				})
-			})
-		}
-	}
-}
-
-func healed(w *world) {
-	w.net.set(func() { w.net.trouble, w.net.delay = fine, 200*time.Microsecond })
-}
-
 // What all gateways report is what all gateways spent, to the unit, with replies that
 // are lost and a server that dies and comes back.
 func TestReportsAddUp(t *testing.T) {

@@ -61,6 +61,8 @@ type world struct {
 	opts    []client.Option
 	pools   []*redis.Client
 
+	began time.Time
+
 	mu       sync.Mutex
 	admitted map[int64]int64 // by window of the counting, its number
 	asked    map[int64]int64
@@ -68,7 +70,11 @@ type world struct {
 	waits    []time.Duration
 	degraded int64
 	total    int64
+	seconds  map[int]*second // since it began
 }
+
+// second is what happened in one second.
+type second struct{ asked, admitted int64 }
 
 // heavy skips a simulation under the race detector, which makes it ten times slower and
 // finds no more in it than in the others.
@@ -98,7 +104,7 @@ func simulate(t *testing.T, window time.Duration, run func(w *world), opts ...cl
 func newWorld(t *testing.T, seed uint64, window time.Duration, opts ...client.Option) *world {
 	w := &world{
 		t: t, seed: seed, net: newNetwork(seed), clock: &bubbleClock{},
-		admitted: map[int64]int64{}, asked: map[int64]int64{}, window: window,
+		admitted: map[int64]int64{}, asked: map[int64]int64{}, window: window, seconds: map[int]*second{},
 	}
 	w.set = shard.NewSet(shards, w.clock)
 	w.start()
@@ -170,16 +176,29 @@ func (w *world) closeClients() {
 // traffic has gateways call for a while: each of the rates is a gateway's calls a second
 // of a key, spread by chance.
 func (w *world) traffic(key string, l client.Limit, rates []float64, d time.Duration) {
+	w.bursts(key, l, rates, d, 0, 0)
+}
+
+// bursts is traffic of which the calls of some seconds, on each gateway, come together after
+// them, within a second. Without on, they come as they come.
+func (w *world) bursts(key string, l client.Limit, rates []float64, d, idle, on time.Duration) {
 	var group sync.WaitGroup
 	for i, pace := range rates {
 		if pace == 0 {
 			continue
+		}
+		if on > 0 {
+			pace *= float64(idle+on) / float64(on)
 		}
 		random := rand.New(rand.NewPCG(w.seed, uint64(i+100)))
 		group.Go(func() {
 			end := time.Now().Add(d)
 			for {
 				time.Sleep(time.Duration(random.ExpFloat64() / pace * float64(time.Second))) // reason: the bubble's time
+				if on > 0 {
+					rest := idle - time.Since(w.began)%(idle+on)
+					time.Sleep(min(rest, time.Until(end))) // reason: the bubble's time
+				}
 				if !time.Now().Before(end) {
 					return
 				}
@@ -200,16 +219,27 @@ func (w *world) call(c *client.Client, key string, l client.Limit) client.Decisi
 	n := int64(w.clock.Now()) / int64(w.window)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	sec := w.second(int(began.Sub(w.began) / time.Second))
 	w.asked[n]++
+	sec.asked++
 	w.waits = append(w.waits, time.Since(began))
 	if d.Allowed {
 		w.admitted[n]++
+		sec.admitted++
 		w.total++
 	}
 	if d.Source == client.SourceDegraded {
 		w.degraded++
 	}
 	return d
+}
+
+// second is what happened in a second since the world began.
+func (w *world) second(n int) *second {
+	if w.seconds[n] == nil {
+		w.seconds[n] = &second{}
+	}
+	return w.seconds[n]
 }
 
 // p99 is the wait that 99 of 100 calls did not pass.
@@ -238,6 +268,7 @@ func even(all float64) (rates []float64) {
 // toWindow waits for a window of the counting to begin.
 func (w *world) toWindow() {
 	time.Sleep(w.window - time.Duration(w.clock.Now())%w.window) // reason: the bubble's time
+	w.began = time.Now()
 }
 
 // trips is how often all gateways asked the server for decisions.
