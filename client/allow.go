@@ -58,11 +58,11 @@ func (c *Client) allowSlow(ctx context.Context, p *part, h uint64, key string, l
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	n, err := c.nodeOf(ctx, key)
-	if err != nil {
-		n = nil
-	}
 	end := c.watch.Elapsed() + c.timeout
+	n, err := c.nodeOf(ctx, key)
+	if err != nil && !errors.Is(err, ErrUnavailable) {
+		return Decision{}, err
+	}
 	asked := false
 	var waited *entry // for which this call is counted as waiting
 	for {

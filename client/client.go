@@ -24,7 +24,8 @@ type Client struct {
 	rdb    redis.UniversalClient
 	owned  bool // rdb was made here
 	single *node
-	nodes  sync.Map // *redis.Client → *node, where the server has several
+	nodes  sync.Map    // *redis.Client → *node, where the server has several
+	mapped atomic.Bool // the cluster has told which node has which keys
 
 	id      string        // of this process, in what the server knows of leases
 	holders atomic.Uint64 // that have been named
@@ -249,16 +250,20 @@ func (c *Client) charge(ctx context.Context, name, key string, l Limit, units in
 }
 
 // Reset makes keys fresh, as if nobody had used them, and returns how many were not.
-func (c *Client) Reset(ctx context.Context, keys ...string) (int64, error) {
-	if len(keys) == 0 {
-		return 0, nil
+func (c *Client) Reset(ctx context.Context, keys ...string) (sum int64, err error) {
+	byNode, err := c.byNode(ctx, len(keys), func(i int) string { return keys[i] })
+	for _, some := range byNode {
+		args := []any{"RL.RESET"}
+		for _, i := range some {
+			args = append(args, keys[i])
+			defer c.forget(keys[i])
+		}
+		n, err := c.count(ctx, keys[some[0]], args)
+		if sum += n; err != nil {
+			return sum, err
+		}
 	}
-	args := []any{"RL.RESET"}
-	for _, key := range keys {
-		args = append(args, key)
-		defer c.forget(key)
-	}
-	return c.count(ctx, keys[0], args)
+	return sum, err
 }
 
 // ResetPlan makes all limits of a plan fresh for a key, and returns how many were

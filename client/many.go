@@ -68,6 +68,9 @@ func (c *Client) AllowAll(ctx context.Context, calls []Call, opts ...CallOption)
 	if args, err = appendOptions(args, optID|optIdempotent, opts); err != nil {
 		return Decisions{}, err
 	}
+	if byNode, err := c.byNode(ctx, len(calls), func(i int) string { return calls[i].Key }); err == nil && len(byNode) > 1 {
+		return Decisions{}, fmt.Errorf("%w: AllowAll cannot reach over several nodes; keys with the same {tag} live together", ErrInvalid)
+	}
 	reply, err := c.ask(ctx, calls[0].Key, args...)
 	if errors.Is(err, ErrUnavailable) {
 		return c.allAside(calls), nil
@@ -111,8 +114,35 @@ func (r *reader) element(l Limit) Decision {
 	return d
 }
 
-// AllowMany makes many independent decisions in one command, in order.
+// AllowMany makes many independent decisions in order, in one command for each node of
+// the server.
 func (c *Client) AllowMany(ctx context.Context, calls []Call) ([]Decision, error) {
+	if _, err := words(nil, calls, AllowManyMax); err != nil {
+		return nil, err
+	}
+	byNode, err := c.byNode(ctx, len(calls), func(i int) string { return calls[i].Key })
+	if errors.Is(err, ErrUnavailable) {
+		return c.manyAside(calls), nil
+	}
+	list := make([]Decision, len(calls))
+	for _, some := range byNode {
+		part := make([]Call, len(some))
+		for i, at := range some {
+			part[i] = calls[at]
+		}
+		decided, err := c.allowMany(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range some {
+			list[at] = decided[i]
+		}
+	}
+	return list, err
+}
+
+// allowMany is AllowMany on one node.
+func (c *Client) allowMany(ctx context.Context, calls []Call) ([]Decision, error) {
 	args, err := words([]any{"RL.MALLOW"}, calls, AllowManyMax)
 	if err != nil {
 		return nil, err

@@ -42,28 +42,6 @@ type result struct {
 	err   error
 }
 
-// nodeOf is the node that a key lives on.
-func (c *Client) nodeOf(ctx context.Context, key string) (*node, error) {
-	var rdb *redis.Client
-	var err error
-	switch many := c.rdb.(type) {
-	case *redis.Ring:
-		rdb, err = many.GetShardClientForKey(key)
-	case *redis.ClusterClient:
-		rdb, err = many.MasterForKey(ctx, key)
-	default:
-		return c.single, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	found, ok := c.nodes.Load(rdb)
-	if !ok {
-		found, _ = c.nodes.LoadOrStore(rdb, &node{client: c, rdb: rdb})
-	}
-	return found.(*node), nil
-}
-
 // ask sends a command about a key and waits for the reply, no longer than Timeout.
 func (c *Client) ask(ctx context.Context, key string, args ...any) (any, error) {
 	if c.closed.Load() {
@@ -129,7 +107,7 @@ func (n *node) judge(command string, err error) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	switch word, _, _ := strings.Cut(said.Error(), " "); word {
-	case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN":
+	case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK":
 		n.failed(said.Error())
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case "MISCONF", "OOM", "READONLY": // it answers, and cannot decide
@@ -161,7 +139,12 @@ func (n *node) probe() {
 		case <-c.quit:
 			return
 		case <-tick.C:
-			if n.ping() {
+			err := n.ping()
+			if errors.Is(err, redis.ErrClosed) { // it left the ring or the cluster
+				c.nodes.CompareAndDelete(n.rdb, n)
+				return
+			}
+			if err == nil {
 				n.failures.Store(0)
 				n.away.Store(false)
 				c.log.Info("the server is back")
@@ -171,18 +154,18 @@ func (n *node) probe() {
 	}
 }
 
-// ping says whether a node answers in time.
-func (n *node) ping() bool {
+// ping is nil if a node answers in time.
+func (n *node) ping() error {
 	ctx, cancel := context.WithTimeout(context.Background(), n.client.timeout)
 	defer cancel()
 	done := make(chan error, 1)
 	if !n.client.spawn(func() { done <- n.rdb.Ping(ctx).Err() }) {
-		return false
+		return ErrClosed
 	}
 	select {
 	case err := <-done:
-		return err == nil
+		return err
 	case <-ctx.Done():
-		return false
+		return ctx.Err()
 	}
 }

@@ -182,7 +182,9 @@ func (c *Client) ReleasePermit(ctx context.Context, v Verdict) error {
 	return nil
 }
 
-// SetPlan sets a plan, in JSON or YAML; it takes effect whole with the next decision.
+// SetPlan sets a plan, in JSON or YAML; it takes effect whole with the next decision. Where
+// the server has several nodes each is told; if one cannot be, the error says so, and
+// SetPlan may be called again.
 func (c *Client) SetPlan(ctx context.Context, name, text string) error {
 	return c.define(ctx, "RL.PLAN", "SET", name, text)
 }
@@ -218,15 +220,18 @@ func (c *Client) RuleText(ctx context.Context, name string) (string, error) {
 // Rules lists the rules by name.
 func (c *Client) Rules(ctx context.Context) ([]string, error) { return c.texts(ctx, "RL.RULE", "LIST") }
 
+// define has every node of the server define something, or forget it.
 func (c *Client) define(ctx context.Context, args ...any) error {
-	reply, err := c.ask(ctx, "", args...)
-	if err != nil {
-		return err
-	}
-	if reply != "OK" {
-		return &ReplyError{Command: fmt.Sprint(args[0]), Want: "OK", Got: fmt.Sprintf("%#v", reply)}
-	}
-	return nil
+	return c.eachNode(ctx, func(n *node) error {
+		reply, err := c.askNode(ctx, n, c.timeout, args)
+		if err != nil {
+			return err
+		}
+		if reply != "OK" {
+			return &ReplyError{Command: fmt.Sprint(args[0]), Want: "OK", Got: fmt.Sprintf("%#v", reply)}
+		}
+		return nil
+	})
 }
 
 func (c *Client) definition(ctx context.Context, command, name string) (string, error) {
