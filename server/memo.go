@@ -81,7 +81,7 @@ func (m *memo) repeat(s *session) bool {
 		op.Kind = m.command.kind
 		op.Call.Limit, op.Call.Cost = m.limit, m.call.Cost
 	}
-	s.pending = append(s.pending, pending{command: m.command, ops: ops})
+	s.wait(m.command, ops)
 	s.from += end
 	s.server.stats.commands.Add(1)
 	return true

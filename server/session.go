@@ -101,12 +101,23 @@ type work struct {
 	path    plans.Request // scratch
 }
 
-// pending is a command that waits for the batch, or a reply that is ready and
-// waits for its turn.
+// pending is a command that waits for the batch, several times in a row where a
+// connection asks the same of several keys, or a reply that is ready and waits for its
+// turn.
 type pending struct {
 	command *Command
-	ops     int // how many operations of the batch are its own
+	times   int
+	ops     int // how many operations of the batch are its own, each time
 	reply   []byte
+}
+
+// wait adds a command to those that wait.
+func (w *work) wait(c *Command, ops int) {
+	if last := len(w.pending) - 1; last >= 0 && ops > 0 && w.pending[last].command == c && w.pending[last].ops == ops {
+		w.pending[last].times++
+		return
+	}
+	w.pending = append(w.pending, pending{command: c, times: 1, ops: ops})
 }
 
 func newWorkPool(shards int) *sync.Pool {
@@ -269,7 +280,7 @@ func (s *session) start(c *Command, args [][]byte, raw []byte) bool {
 		s.fail(err.Error())
 		return true
 	}
-	s.pending = append(s.pending, pending{command: c, ops: len(s.batch.Ops) - first})
+	s.wait(c, len(s.batch.Ops)-first)
 	s.memo.learn(s, c, raw)
 	return true
 }
@@ -350,16 +361,20 @@ func (s *session) flush() bool {
 		if p.command == nil {
 			s.out = append(s.out, p.reply...)
 			p.reply = nil
-		} else {
+			if !s.spill() {
+				return false
+			}
+		}
+		for range p.times {
 			before := s.failures
 			s.out = p.command.write(s, s.out, ops[:p.ops])
 			if s.failures != before {
 				s.measures.commands[p.command.number].failed.Add(1)
 			}
 			ops = ops[p.ops:]
-		}
-		if len(s.out) >= OutBytesMax && !s.write() {
-			return false
+			if !s.spill() {
+				return false
+			}
 		}
 	}
 	s.batch.Clear()
@@ -379,31 +394,32 @@ func (w *work) forget() {
 	}
 }
 
-// count counts the commands that wait, those of one kind in a row at once, and shares
-// out among them the time that they took until they were decided.
+// count counts the commands that wait, and shares out among them the time that they
+// took until they were decided.
 func (s *session) count() {
-	s.answered += len(s.pending)
 	var took, each uint64 // each: for an operation
 	if n := len(s.batch.Ops); n > 0 {
 		took = s.since(s.arrived)
 		each = (took - min(took, s.shared)) / uint64(n)
 		s.shared = took
 	}
-	for i := 0; i < len(s.pending); {
-		c, from, ops := s.pending[i].command, i, 0
-		for ; i < len(s.pending) && s.pending[i].command == c; i++ {
-			ops += s.pending[i].ops
-		}
-		if c == nil {
+	for i := range s.pending {
+		p := &s.pending[i]
+		if p.command == nil {
+			s.answered++
 			continue
 		}
-		m := &s.measures.commands[c.number]
-		m.calls.Add(uint64(i - from))
-		if ops > 0 {
-			m.timed(took, each*uint64(ops), i-from)
+		s.answered += p.times
+		m := &s.measures.commands[p.command.number]
+		m.calls.Add(uint64(p.times))
+		if ops := p.times * p.ops; ops > 0 {
+			m.timed(took, each*uint64(ops), p.times)
 		}
 	}
 }
+
+// spill writes if there is much to write. It returns false when that cannot be done.
+func (s *session) spill() bool { return len(s.out) < OutBytesMax || s.write() }
 
 // write sends the replies that are ready.
 func (s *session) write() bool {
