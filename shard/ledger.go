@@ -4,12 +4,14 @@ package shard
 // they were last written, and what was deleted. Records are absolute, so however
 // often an entry has changed it is written once, as it is when its turn comes.
 //
-// An entry carries two marks. Dirty: it stands on the list of what is to be
+// An entry carries two marks. Dirty: its slot is in the set of those that are to be
 // written. Recorded: a record of it that has not expired may be on disk, so when
 // it goes before its time the disk must be told. An entry that comes and goes
 // between two flushes costs the journal nothing.
 
 import (
+	"math/bits"
+
 	"sluice/algorithms"
 	"sluice/persistence"
 )
@@ -34,18 +36,19 @@ const (
 type ledger struct {
 	on      bool
 	n, of   int      // which shard of how many this core is
-	dirty   []slot   // changed since the last flush began
-	taking  []slot   // what is left of the flush that is under way
-	listed  []uint64 // a bit for each slot that stands on one of the two
+	dirty   marks    // slots of entries that have changed since they were written
+	taken   int      // the flush that is under way has come to this word of them
 	records []byte   // deletions, encoded when they happened
-	taken   int      // so many bytes of them are taken already
+	gone    int      // so many bytes of them are taken already
 	value   []byte   // scratch
 	ids     []*ID    // changed since they were last taken
 	notes   []string // the same
 
 	accounts []*account // the same
 
-	head limitHead // of the record that was restored last
+	head    limitHead        // of the record that was restored last
+	limit   algorithms.Limit // that was written last,
+	encoded []byte           // and how
 }
 
 // Journal switches the ledger on, for shard n of of: from now on changes are kept
@@ -56,20 +59,7 @@ func (c *Core) Journal(n, of int) { c.ledger = ledger{on: true, n: n, of: of} }
 func (c *Core) touch(i slot, e *entry) {
 	if c.ledger.on && e.limit&flagDirty == 0 {
 		e.limit |= flagDirty
-		c.ledger.list(i)
-	}
-}
-
-// list puts a slot on the list, once: keys may come and go in it as often as they
-// like while nothing is taken.
-func (g *ledger) list(i slot) {
-	word, bit := int(i/64), uint64(1)<<(i%64)
-	for word >= len(g.listed) {
-		g.listed = append(g.listed, 0)
-	}
-	if g.listed[word]&bit == 0 {
-		g.listed[word] |= bit
-		g.dirty = append(g.dirty, i)
+		c.ledger.dirty.add(i)
 	}
 }
 
@@ -83,12 +73,13 @@ func (c *Core) forget(e *entry) {
 // Owes says whether there is anything to take.
 func (c *Core) Owes() bool {
 	g := &c.ledger
-	return len(g.dirty)+len(g.taking)+len(g.records)+len(g.accounts)+len(g.ids)+len(g.notes) > 0
+	return g.dirty.count+len(g.records)+len(g.accounts)+len(g.ids)+len(g.notes) > 0
 }
 
 // TakeRecords appends the records of what has changed to dst, about
 // RecordsBytesMax of them, and says whether there is more to take. A flush is
-// calls until there is not; what changes meanwhile waits for the next flush.
+// calls until there is not, and it ends: an entry that changes when the flush has
+// passed it waits for the next one.
 func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
 	g := &c.ledger
 	if dst, more = g.takeDeletions(dst); more {
@@ -97,20 +88,8 @@ func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
 	if dst, more = c.takeAccounts(now, dst); more {
 		return dst, true
 	}
-	if len(g.taking) == 0 {
-		g.dirty, g.taking = g.taking[:0], g.dirty
-	}
-	for n := len(g.taking); n > 0; n = len(g.taking) {
-		if len(dst) >= RecordsBytesMax {
-			return dst, true
-		}
-		i := g.taking[n-1]
-		g.taking = g.taking[:n-1]
-		g.listed[i/64] &^= 1 << (i % 64)
-		if e := c.slab.at(i); e.limit&flagDirty != 0 {
-			e.limit &^= flagDirty
-			dst = c.appendEntry(now, dst, e)
-		}
+	if dst, more = c.takeEntries(now, dst); more {
+		return dst, true
 	}
 	if dst, more = c.takeIDs(dst); more {
 		return dst, true
@@ -118,22 +97,60 @@ func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
 	return c.takeNotes(dst)
 }
 
+// takeEntries appends the records of entries that have changed to dst, about
+// RecordsBytesMax of them, and says whether there are more.
+func (c *Core) takeEntries(now uint64, dst []byte) (records []byte, more bool) {
+	m := &c.ledger.dirty
+	for n := c.ledger.taken; m.count > 0; n++ {
+		if n = m.word(n); n == len(m.words) {
+			break
+		}
+		c.warmKeys(n, m.words[n])
+		for left := m.words[n]; left != 0; left &= left - 1 {
+			if len(dst) >= RecordsBytesMax {
+				c.ledger.taken = n
+				return dst, true
+			}
+			i := slot(n*64 + bits.TrailingZeros64(left))
+			m.remove(i)
+			if e := c.slab.at(i); e.limit&flagDirty != 0 {
+				e.limit &^= flagDirty
+				dst = c.appendEntry(now, dst, e)
+			}
+		}
+	}
+	c.ledger.taken = 0
+	return dst, false
+}
+
+// warmKeys touches the keys of the entries of a word of marks.
+func (c *Core) warmKeys(n int, word uint64) {
+	touched := c.touched
+	for ; word != 0; word &= word - 1 {
+		e := c.slab.at(slot(n*64 + bits.TrailingZeros64(word)))
+		if e.limit&flagDirty != 0 {
+			touched ^= uint32(c.keys.block(e.key)[0])
+		}
+	}
+	c.touched = touched
+}
+
 // takeDeletions appends deletions to dst, about RecordsBytesMax of them, and says
 // whether there are more. An entry is written only when there are none, so a key
 // that came back after its deletion is written after it.
 func (g *ledger) takeDeletions(dst []byte) (records []byte, more bool) {
-	rest := g.records[g.taken:]
+	rest := g.records[g.gone:]
 	if len(rest) > RecordsBytesMax {
 		after := rest
 		for len(rest)-len(after) < RecordsBytesMax && len(after) > 0 {
 			_, after, _ = persistence.CutRecord(after)
 		}
 		n := len(rest) - len(after)
-		g.taken += n
+		g.gone += n
 		return append(dst, rest[:n]...), true
 	}
 	dst = append(dst, rest...)
-	g.records, g.taken = g.records[:0], 0
+	g.records, g.gone = g.records[:0], 0
 	if cap(g.records) > ledgerKeptBytesMax {
 		g.records = nil
 	}
@@ -142,7 +159,7 @@ func (g *ledger) takeDeletions(dst []byte) (records []byte, more bool) {
 
 // bytes is the memory of the ledger.
 func (g *ledger) bytes() int {
-	return 4*(cap(g.dirty)+cap(g.taking)) + 8*cap(g.listed) + cap(g.records) + cap(g.value)
+	return g.dirty.bytes() + cap(g.records) + cap(g.value)
 }
 
 // appendEntry writes the record of an entry as it is now.
@@ -160,8 +177,12 @@ func (c *Core) appendEntry(now uint64, dst []byte, e *entry) []byte {
 	if l.Logged() {
 		log = c.logs.at(e.state.C)
 	}
-	c.ledger.value = appendValue(c.ledger.value[:0], l, &e.state, log)
-	return persistence.AppendRecord(dst, RecordKey, c.keys.get(e.key), c.ledger.value)
+	g := &c.ledger
+	if len(g.encoded) == 0 || *l != g.limit {
+		g.limit, g.encoded = *l, appendLimit(g.encoded[:0], l)
+	}
+	g.value = appendState(append(g.value[:0], g.encoded...), l, &e.state, log)
+	return persistence.AppendRecord(dst, RecordKey, c.keys.get(e.key), g.value)
 }
 
 // Export appends the records of the keys in slots from cursor on, at most n
@@ -184,7 +205,7 @@ func (c *Core) Export(now uint64, cursor uint32, n int, dst []byte) (records []b
 // cleared notes that all keys of this core were made fresh.
 func (c *Core) cleared() {
 	if g := &c.ledger; g.on {
-		g.dirty, g.taking, g.listed, g.accounts = nil, nil, nil, nil
-		g.records, g.taken = appendClear(g.records[:0], g.n, g.of), 0
+		g.dirty, g.taken, g.accounts = marks{}, 0, nil
+		g.records, g.gone = appendClear(g.records[:0], g.n, g.of), 0
 	}
 }

@@ -256,7 +256,7 @@ func TestLedgerIsBoundedBySlots(t *testing.T) {
 		a.allow(now, fmt.Sprint(i), l, 1)
 		a.Settle(now)
 	}
-	if n := len(a.ledger.dirty); n > 20 {
+	if n := a.ledger.dirty.count; n > 20 {
 		t.Errorf("%d slots are listed for %d keys in %d slots", n, a.Len(), a.Slots())
 	}
 	must(t, a.Core)

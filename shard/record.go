@@ -67,7 +67,11 @@ func appendLimit(dst []byte, l *algorithms.Limit) []byte {
 
 // appendValue encodes what a key stores.
 func appendValue(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algorithms.Log) []byte {
-	dst = appendLimit(dst, l)
+	return appendState(appendLimit(dst, l), l, s, log)
+}
+
+// appendState encodes the state, which follows the limit.
+func appendState(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algorithms.Log) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, s.At)
 	if log == nil {
 		dst = binary.AppendUvarint(dst, s.A)

@@ -218,7 +218,8 @@ func TestLedgerPieces(t *testing.T) {
 			t.Fatal("the flush has no end")
 		}
 	}
-	if records != 30_000 || pieces < 2 {
+	// Of the word of marks that a piece ends in, what has changed since may be taken too.
+	if records < 30_000 || records > 30_000+64*pieces || pieces < 2 {
 		t.Errorf("%d records in %d pieces", records, pieces)
 	}
 	must(t, f.Core)

@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"math/bits"
 
 	"sluice/algorithms"
 )
@@ -312,26 +313,23 @@ func (w *wheel) begin(level, d int) uint64 {
 	return w.now>>(unit+levelBits)<<(unit+levelBits) | uint64(d)<<unit
 }
 
-// verifyLedger: every entry that is marked as to be written stands on a list, and no
-// slot stands there twice.
+// verifyLedger: every entry that is marked as to be written is in the set, which has
+// counted its slots and words.
 func (c *Core) verifyLedger() error {
-	listed := make([]bool, c.slab.next)
-	for _, list := range [][]slot{c.ledger.dirty, c.ledger.taking} {
-		for _, i := range list {
-			if listed[i] || c.ledger.listed[i/64]>>(i%64)&1 == 0 {
-				return fmt.Errorf("ledger: slot %d is listed twice, or not marked as listed", i)
-			}
-			listed[i] = true
+	m, count := &c.ledger.dirty, 0
+	for n, word := range m.words {
+		count += bits.OnesCount64(word)
+		if word != 0 != (m.busy[n/64]>>(n%64)&1 != 0) {
+			return fmt.Errorf("ledger: word %d of the marks is %#x, but its bit says otherwise", n, word)
 		}
 	}
-	for i := range listed {
-		if word := i / 64; word < len(c.ledger.listed) && c.ledger.listed[word]>>(i%64)&1 != 0 && !listed[i] {
-			return fmt.Errorf("ledger: slot %d is marked as listed and is not", i)
-		}
+	if count != m.count {
+		return fmt.Errorf("ledger: %d slots are marked, told %d", count, m.count)
 	}
+	has := func(i slot) bool { return int(i/64) < len(m.words) && m.words[i/64]>>(i%64)&1 != 0 }
 	for i, e := range c.live() {
-		if e.limit&flagDirty != 0 && !listed[i] {
-			return fmt.Errorf("ledger: entry %d is dirty and on no list", i)
+		if e.limit&flagDirty != 0 && !has(i) {
+			return fmt.Errorf("ledger: entry %d is dirty and not marked", i)
 		}
 		if !c.ledger.on && e.limit&flagDirty != 0 {
 			return fmt.Errorf("ledger: it is off, but entry %d is dirty", i)
