@@ -39,8 +39,8 @@ const (
 	denialLinesALook  = DenialLinesPerSecondMax / int(time.Second/denialLogInterval)
 )
 
-// denialLog is what the log of denials knows. Only denialLoop touches it, and after
-// that Close.
+// denialLog is what the log of denials knows. Only one goroutine looks at a time, and
+// after all Close.
 type denialLog struct {
 	secret []byte
 	random *mathrand.Rand
@@ -61,20 +61,6 @@ func (l *denialLog) begin(s *Server) {
 	l.on = config.DenialLog > 0
 	l.seen = make([]uint64, s.shards.Len())
 	l.room = DenialLinesPerSecondMax
-}
-
-// denialLoop logs denials until the server is closed.
-func (s *Server) denialLoop() {
-	tick := time.NewTicker(denialLogInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.quit:
-			return
-		case <-tick.C:
-			s.logDenials()
-		}
-	}
 }
 
 // logDenials is one look. What was denied before the log was switched on is not logged.

@@ -149,7 +149,11 @@ func New(o Options) *Server {
 	}
 	s.loading.Store(o.Loading)
 	s.denialLog.begin(s)
-	s.group.Go(s.settleLoop)
+	s.every(settleInterval, func() {
+		if _, held := s.restrained(); !held {
+			s.SettleDue()
+		}
+	})
 	if s.canary.elapsed = o.Elapsed; o.Elapsed != nil {
 		s.canary.last.Store(int64(o.Elapsed()))
 		s.group.Go(s.canaryLoop)
@@ -160,20 +164,20 @@ func New(o Options) *Server {
 // settleInterval is how often it is looked for reservations whose time has come.
 const settleInterval = 100 * time.Millisecond
 
-// settleLoop settles them until the server is closed.
-func (s *Server) settleLoop() {
-	tick := time.NewTicker(settleInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.quit:
-			return
-		case <-tick.C:
-			if _, held := s.restrained(); !held {
-				s.SettleDue()
+// every calls do again and again until the server is closed.
+func (s *Server) every(interval time.Duration, do func()) {
+	s.group.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-s.quit:
+				return
+			case <-tick.C:
+				do()
 			}
 		}
-	}
+	})
 }
 
 // ErrClosed is what Serve returns after Close.
@@ -189,8 +193,8 @@ func (s *Server) Serve(l net.Listener) error {
 		l.Close()
 	} else { // Close waits for the group, and nothing joins it from then on
 		s.tending.Do(func() {
-			s.group.Go(s.tendLoop)
-			s.group.Go(s.denialLoop)
+			s.every(tendInterval, s.tend)
+			s.every(denialLogInterval, s.logDenials)
 		})
 	}
 	s.mu.Unlock()

@@ -112,20 +112,6 @@ func (p patient) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// tendLoop looks after the connections until the server is closed.
-func (s *Server) tendLoop() {
-	tick := time.NewTicker(tendInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.quit:
-			return
-		case <-tick.C:
-			s.tend()
-		}
-	}
-}
-
 // tend is one look at all connections, a second after the last.
 func (s *Server) tend() {
 	now := s.seconds.Add(1)
