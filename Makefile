@@ -105,7 +105,7 @@ lint: ## formatting, go vet, staticcheck
 QUOTED := go test -run '^$$' -benchmem -benchtime 300ms ./algorithms ./client ./shard -bench
 
 bench: build plots ## measure everything beside redis-server and write docs/performance.md, docs/images and the README's figures
-	$(QUOTED) '^Benchmark(Decide|LeasedAllow|SetRun|ForcedGC)$$' >bin/parts.txt
+	$(QUOTED) '^Benchmark(Decide|LeasedAllow|LeasedAllowCores|SetRun|ForcedGC)$$' >bin/parts.txt
 	bin/sluice bench --docs . --go-bench bin/parts.txt $(ARGS)
 	go run ./bench/draw docs/performance.json docs/images
 

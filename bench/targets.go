@@ -101,6 +101,7 @@ var targets = []target{
 	{"--journal always, pipelines of 16, against INCR with appendfsync always", 1.1, 0, "×", between("journal/always", "journal/redis", rate)},
 	{"millions of keys a second from a snapshot", 1.5, 0, "", loadedPerSecond},
 	{"two shards against one without a network, batches of 100", 1.6, 0, "×", goBenchRatio("BenchmarkSetRun/shards=1/batch=100", "BenchmarkSetRun/shards=2/batch=100")},
+	{"leased decisions of two cores on keys of their own against one", 1.7, 0, "×", goBenchRatio("BenchmarkLeasedAllowCores/cores=1", "BenchmarkLeasedAllowCores/cores=2")},
 	{"one decision in algorithms, the slowest of the rate algorithms", 0, 50, "ns", goBench("BenchmarkDecide/")},
 	{"one leased decision in client", 0, 100, "ns", goBench(`BenchmarkLeasedAllow(?:-|\s)`)},
 }

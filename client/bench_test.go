@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 )
@@ -40,8 +40,9 @@ func BenchmarkLeasedAllow(b *testing.B) {
 	}
 }
 
-// BenchmarkLeasedAllowParallel is the same on all cores, each on keys of its own.
-func BenchmarkLeasedAllowParallel(b *testing.B) {
+// BenchmarkLeasedAllowCores is the same from one goroutine and from two, each on keys of
+// its own: how far decisions scale. Both have as many keys in all.
+func BenchmarkLeasedAllowCores(b *testing.B) {
 	var keys []string
 	for i := range 64 {
 		keys = append(keys, fmt.Sprint("user:", i))
@@ -49,14 +50,21 @@ func BenchmarkLeasedAllowParallel(b *testing.B) {
 	c := hot(b, keys...)
 	ctx := context.Background()
 	limit := FixedWindow(UnitsMax, WindowMax)
-	var workers atomic.Int64
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		own := keys[workers.Add(1)%4*16:][:16]
-		for i := 0; pb.Next(); i++ {
-			if d, err := c.Allow(ctx, own[i%16], limit, 1); !d.Allowed || err != nil {
-				b.Error(d, err)
+	for _, cores := range []int{1, 2} {
+		b.Run(fmt.Sprintf("cores=%d", cores), func(b *testing.B) {
+			b.ReportAllocs()
+			var group sync.WaitGroup
+			for core := range cores {
+				own := keys[core*len(keys)/cores : (core+1)*len(keys)/cores]
+				group.Go(func() {
+					for i := range b.N / cores {
+						if d, err := c.Allow(ctx, own[i%len(own)], limit, 1); !d.Allowed || err != nil {
+							b.Error(d, err)
+						}
+					}
+				})
 			}
-		}
-	})
+			group.Wait()
+		})
+	}
 }

@@ -35,7 +35,7 @@ type Client struct {
 	lessons sync.Map // plan's name → *lesson
 	outbox  outbox
 	aground permits // that were taken without the server
-	watch   clock.Stopwatch
+	watch   *clock.Stopwatch
 	waiters chan struct{} // holds one for each call of Wait that waits
 
 	calls                      histogram

@@ -1,9 +1,8 @@
 package client
 
-// What is done beside the calls: leases that nobody needs are given back, what was
-// spent is reported, and leases are thrown away when the machine has slept. A part of
-// the table is looked at from its newest entry on, and only as far as something can
-// have changed since the last look.
+// What is done beside the calls: leases that nobody needs are given back, and what was
+// spent is reported. A part of the table is looked at from its newest entry on, and only as
+// far as something can have changed since the last look.
 
 import (
 	"context"
@@ -20,9 +19,6 @@ const (
 
 	// pipelineMax is how many commands are sent together.
 	pipelineMax = 256
-	// sleptMin is how much longer than the machine's monotonic clock its wall clock must
-	// have taken for the machine to have slept.
-	sleptMin = 100 * time.Millisecond
 )
 
 // returning is units to be given back.
@@ -35,7 +31,6 @@ type returning struct {
 func (c *Client) keep() {
 	tick := time.NewTicker(KeepInterval)
 	defer tick.Stop()
-	wall, mono := c.watch.Wall(), c.watch.Elapsed()
 	for last := c.now(); ; {
 		select {
 		case <-c.quit:
@@ -43,10 +38,7 @@ func (c *Client) keep() {
 		case <-tick.C:
 		}
 		now := c.now()
-		w, m := c.watch.Wall(), c.watch.Elapsed()
-		slept := c.clock == nil && w.UnixNano()-wall.UnixNano()-int64(m-mono) > int64(sleptMin)
-		wall, mono = w, m
-		c.look(last, now, slept)
+		c.look(last, now)
 		last = now
 		if c.outbox.len() > 0 {
 			c.beside(c.flush)
@@ -62,15 +54,12 @@ func (c *Client) beside(do func(context.Context)) {
 }
 
 // look goes over what has changed since the last look.
-func (c *Client) look(last, now time.Duration, slept bool) {
+func (c *Client) look(last, now time.Duration) {
 	for i := range c.table.parts {
 		p := &c.table.parts[i]
 		var back []returning
 		p.mu.Lock()
 		for e := p.newest; e != nil && e.used >= last-LeaseTTL-KeepInterval; e = e.older {
-			if slept {
-				e.cur.until, e.ahead.until = 0, 0
-			}
 			if n := e.giveBack(now, KeepInterval); n > 0 {
 				back = append(back, returning{e.key, e.holder, n})
 			}

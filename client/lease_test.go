@@ -370,3 +370,33 @@ func TestContext(t *testing.T) {
 		}
 	})
 }
+
+// The machine is suspended, or the process stopped, with leases in its hands: what has run
+// out meanwhile is not spent, not even by the first call afterwards. Nothing else runs before
+// that: the bubble's time stands still.
+func TestAfterASuspendNoStaleLeaseIsSpent(t *testing.T) {
+	for _, asleep := range []time.Duration{200 * time.Millisecond, time.Hour} {
+		var jump atomic.Int64
+		synctest.Test(t, func(t *testing.T) {
+			f, origin := newFake(), time.Now()
+			c := f.client(t, Clock(func() time.Duration { return time.Since(origin) + time.Duration(jump.Load()) }))
+			defer c.Close()
+			limit := FixedWindow(1_000_000, 10*time.Second)
+			time.Sleep(9*time.Second + 850*time.Millisecond) // reason: the bubble's time, up to 150 ms before the window's end
+			for range 100 {
+				allow(t, c, "k", limit, 1)
+			}
+			synctest.Wait()
+			if d := allow(t, c, "k", limit, 1); d.Source != SourceLease {
+				t.Fatalf("%+v", d)
+			}
+			synctest.Wait()
+			before := f.trips("RL.LEASE", "RL.ALLOW")
+			jump.Add(int64(asleep))
+			allow(t, c, "k", limit, 1)
+			if f.trips("RL.LEASE", "RL.ALLOW") == before {
+				t.Errorf("after %s a lease of the window before was spent", asleep)
+			}
+		})
+	}
+}

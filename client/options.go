@@ -161,7 +161,7 @@ func Logger(l *slog.Logger) Option {
 
 // Clock is what the client measures time with: the time since any fixed instant,
 // never going back, for any number of goroutines. By default it is the machine's
-// monotonic clock. It is for tests; package sluicetest sets it.
+// clock, suspend included. It is for tests; package sluicetest sets it.
 func Clock(elapsed func() time.Duration) Option {
 	return func(s *settings) error {
 		if elapsed == nil {

@@ -46,7 +46,7 @@ type Transport struct {
 	once   sync.Once
 	mu     sync.Mutex
 	random *rand.Rand
-	watch  clock.Stopwatch
+	watch  *clock.Stopwatch
 }
 
 // RoundTrip sends a request until it is answered, or the answer is the caller's.

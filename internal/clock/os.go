@@ -143,15 +143,76 @@ func kernelBoot() (uint64, error) {
 	return uint64(t.Nano()), nil
 }
 
-// Stopwatch measures the time since it was made by the monotonic clock alone, which costs about half of what boot time
-// does and stands still while the machine is suspended. Use NewStopwatch.
-type Stopwatch struct{ origin time.Time }
+// Stopwatch measures the time since it was made, suspend included. It reads the monotonic clock alone, which costs about
+// half of what boot time does, and looks for a suspend only every stopwatchLookNs of that: what ran out while the machine
+// was suspended has run out for everybody but callers within the first of these afterwards. Steps of the wall clock are
+// not felt. Use NewStopwatch.
+type Stopwatch struct {
+	origin time.Time
+	read   func() (wall, mono int64)
+	kernel func() (uint64, error)
+	start  int64        // the kernel's boot time when it was made
+	looked atomic.Int64 // monotonic time of the last look
+	skew   atomic.Int64 // wall − monotonic, at that
+	asleep atomic.Int64 // time suspended since it was made: a lower bound that never falls
+}
 
-// NewStopwatch starts a stopwatch.
-func NewStopwatch() Stopwatch { return Stopwatch{time.Now()} }
+const (
+	stopwatchLookNs = 1_000_000
+	// stopwatchSlopNs is how far the skew may be off without asking the kernel. No suspend is this short.
+	stopwatchSlopNs = 1_000_000
+)
 
-// Elapsed returns the time since the stopwatch was made, suspends not counted.
-func (s Stopwatch) Elapsed() time.Duration { return time.Since(s.origin) }
+// NewStopwatch starts a stopwatch. On a machine without a clock that counts suspended time it does not count it.
+func NewStopwatch() *Stopwatch {
+	origin := time.Now()
+	return newStopwatch(origin, func() (int64, int64) {
+		t := time.Now()
+		return t.UnixNano(), int64(t.Sub(origin))
+	}, kernelBoot)
+}
+
+func newStopwatch(origin time.Time, read func() (wall, mono int64), kernel func() (uint64, error)) *Stopwatch {
+	s := &Stopwatch{origin: origin, read: read, kernel: kernel}
+	wall, mono := read()
+	s.looked.Store(mono)
+	s.skew.Store(wall - mono)
+	boot, err := kernel()
+	if err != nil {
+		s.kernel = nil
+	}
+	s.start = int64(boot) - mono // not less than it was, so that asleep is not more
+	return s
+}
+
+// Elapsed returns the time since the stopwatch was made. It never goes back.
+func (s *Stopwatch) Elapsed() time.Duration {
+	mono := int64(time.Since(s.origin))
+	if mono-s.looked.Load() < stopwatchLookNs {
+		return time.Duration(mono + s.asleep.Load())
+	}
+	return s.look()
+}
+
+// look is Elapsed with a look for a suspend. What it found is there before it says that it has looked.
+func (s *Stopwatch) look() time.Duration {
+	wall, mono := s.read()
+	skew := wall - mono
+	if moved := skew - s.skew.Load(); (moved > stopwatchSlopNs || moved < -stopwatchSlopNs) && s.kernel != nil {
+		if boot, err := s.kernel(); err == nil {
+			_, mono = s.read()
+			asleep := int64(boot) - s.start - mono
+			for old := s.asleep.Load(); asleep > old; old = s.asleep.Load() {
+				if s.asleep.CompareAndSwap(old, asleep) {
+					break
+				}
+			}
+			s.skew.Store(skew)
+		}
+	}
+	s.looked.Store(mono)
+	return time.Duration(mono + s.asleep.Load())
+}
 
 // Wall returns the time of day.
-func (s Stopwatch) Wall() time.Time { return time.Now() }
+func (s *Stopwatch) Wall() time.Time { return time.Now() }
