@@ -64,6 +64,7 @@ var stages = []stage{
 	{"latency", "how long callers wait at fixed rates", (*runner).latency},
 	{"pauses", "how long callers wait while a snapshot is written and while millions of keys expire", (*runner).pauses},
 	{"durability", "what the journal costs", (*runner).durability},
+	{"gateways", "what twenty gateways with the Go client cost the server", (*runner).gateways},
 	{"redis-benchmark", "the same with redis-benchmark as the generator", (*runner).redisBenchmark},
 }
 

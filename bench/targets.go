@@ -76,6 +76,11 @@ func goBenchRatio(one, other string) func(*Report) spread {
 
 func memoryRatio(r *Report) spread { return r.Values["memory/sluice"].over(r.Values["memory/lua"]) }
 
+// valuesOf is what a stage has measured under a name.
+func valuesOf(name string) func(*Report) spread {
+	return func(r *Report) spread { return r.Values[name] }
+}
+
 // loadedPerSecond is a million keys over the time that a start on them took.
 func loadedPerSecond(r *Report) spread {
 	return spread{memoryKeys / 1e6}.over(r.Values["recovery/seconds"])
@@ -100,6 +105,8 @@ var targets = []target{
 	{"--journal everysec against off, one call at a time", 0.95, 0, "×", between("journal/everysec/p1/100000", "journal/off/p1/100000", rate)},
 	{"--journal always, pipelines of 16, against INCR with appendfsync always", 1.1, 0, "×", between("journal/always", "journal/redis", rate)},
 	{"millions of keys a second from a snapshot", 1.5, 0, "", loadedPerSecond},
+	{"cores for 50,000 calls a second of twenty gateways, users who call 1.5 times a minute", 0, 0.5, "", valuesOf("gateways/rare")},
+	{"cores for 50,000 calls a second of twenty gateways, leases that serve 20 calls or more", 0, 0.1, "", valuesOf("gateways/hot")},
 	{"two shards against one without a network, batches of 100", 1.6, 0, "×", goBenchRatio("BenchmarkSetRun/shards=1/batch=100", "BenchmarkSetRun/shards=2/batch=100")},
 	{"leased decisions of two cores on keys of their own against one", 1.7, 0, "×", goBenchRatio("BenchmarkLeasedAllowCores/cores=1", "BenchmarkLeasedAllowCores/cores=2")},
 	{"one decision in algorithms, the slowest of the rate algorithms", 0, 50, "ns", goBench("BenchmarkDecide/")},

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// KeepInterval is how often leases and reports are looked after.
+	// KeepInterval is how often leases are looked after.
 	KeepInterval = LeaseTime / 4
+	// ReportInterval is how often what was spent is reported.
+	ReportInterval = LeaseTime
 	// CloseTimeout is how long Close takes at most to give back and to report.
 	CloseTimeout = time.Second
 
@@ -31,7 +33,9 @@ type returning struct {
 func (c *Client) keep() {
 	tick := time.NewTicker(KeepInterval)
 	defer tick.Stop()
-	for last := c.now(); ; {
+	last := c.now()
+	flushed := last
+	for {
 		select {
 		case <-c.quit:
 			return
@@ -40,7 +44,8 @@ func (c *Client) keep() {
 		now := c.now()
 		c.look(last, now)
 		last = now
-		if c.outbox.len() > 0 {
+		if now-flushed >= ReportInterval && c.outbox.len() > 0 {
+			flushed = now
 			c.beside(c.flush)
 		}
 	}

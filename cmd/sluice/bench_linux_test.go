@@ -67,6 +67,20 @@ func TestBenchAccuracy(t *testing.T) {
 	}
 }
 
+// The gateways at work, for a moment: all calls pass, and hot keys ask the server for few of them.
+func TestBenchGateways(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	out, status := benched("--only", "gateways", "--turn", "250ms", "--rounds", "1", "--port", fmt.Sprint(port))
+	if status != 0 || !strings.Contains(out, "100,000 users, 1.5 calls a minute of each on each gateway") || !strings.Contains(out, "50 users, 50 calls a second") {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
+
 func TestBenchUsage(t *testing.T) {
 	for _, row := range []struct{ args, says string }{
 		{"--only speed", `no stage is called "speed"; there are accuracy, pipelines,`},

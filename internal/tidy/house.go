@@ -54,7 +54,7 @@ var house = []room{
 	{dir: "client/sluicetest",
 		ours: []string{"client", "server", "shard", "plans", "algorithms", "internal/clock"}, theirs: []string{goRedis}},
 	{dir: "examples", ours: []string{"client"}, theirs: []string{goRedis}},
-	{dir: "bench", theirs: []string{goRedis, redcon, xxhash, hdr, sys}},
+	{dir: "bench", ours: []string{"client"}, theirs: []string{goRedis, redcon, xxhash, hdr, sys}},
 	{dir: "bench/draw", ours: []string{"bench"}, theirs: []string{gonum}},
 	{dir: "cmd",
 		ours:   []string{"algorithms", "persistence", "plans", "shard", "server", "client", "bench", "internal"},
