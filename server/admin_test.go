@@ -220,6 +220,33 @@ func TestMetricsTell(t *testing.T) {
 	}
 }
 
+// Connections are counted by library; what a client says is a label only if it is known.
+func TestLibraries(t *testing.T) {
+	for told, want := range map[string]string{
+		"": "none", "go-redis": "go-redis", "go-redis(,go1.26.8)": "go-redis", "Lettuce": "lettuce", "SE.Redis": "se.redis", "redis-py(x_v1)": "redis-py",
+		"go-redis2": "other", "go": "other", "(go-redis)": "other", `x"}`: "other", "none": "other",
+	} {
+		if got := libraryOf(told); got != want {
+			t.Errorf("%q is %s, want %s", told, got, want)
+		}
+	}
+	r := adminRig(t, nil)
+	for _, told := range []string{"ioredis", "ioredis", "mine", ""} {
+		if w := r.dial(); told != "" {
+			w.line(t, "CLIENT SETINFO LIB-NAME "+told)
+		}
+	}
+	f := r.gather(t)["sluice_clients"]
+	for label, want := range map[string]float64{"library=ioredis": 2, "library=other": 1, "library=none": 1} {
+		if got := summedUp(f, label); got != want {
+			t.Errorf("%s: %v, want %v", label, got, want)
+		}
+	}
+	if n := len(f.Metric); n != 3 {
+		t.Errorf("%d labels", n)
+	}
+}
+
 // Decisions under plans are told by plan, limit and rule; a limit keeps its count when
 // the plan changes, and beside shadow limits nothing is lost.
 func TestPlansAreCounted(t *testing.T) {

@@ -47,7 +47,7 @@ func dashboard() []byte {
 		}
 		p := panels[i]
 		legend := strings.TrimPrefix(m.Name, "sluice_")
-		for _, label := range []string{"outcome", "command", "error", "result", "version", "plan", "limit"} {
+		for _, label := range []string{"outcome", "command", "error", "result", "version", "plan", "limit", "reason", "library"} {
 			if strings.Contains(m.Expr, "by (") && strings.Contains(m.Expr, label) {
 				legend += " {{" + label + "}}"
 			}

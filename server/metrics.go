@@ -6,7 +6,9 @@ package server
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -175,6 +177,47 @@ func commandCounts(v *vitals, emit emit) {
 		}
 	}
 	tell(table)
+}
+
+// evictions tells what was thrown away, and for what.
+func evictions(v *vitals, emit emit) {
+	for n := range v.perShard {
+		s := &v.perShard[n].stats
+		emit(float64(s.Crowded), strconv.Itoa(n), "keys")
+		emit(float64(s.Evicted-s.Crowded), strconv.Itoa(n), "memory")
+	}
+}
+
+// knownLibraries are those that connections are counted by. What a client says it is may be
+// anything, so it is never a label itself.
+var knownLibraries = []string{"go-redis", "hiredis", "ioredis", "jedis", "lettuce", "node-redis", "nredisstack", "phpredis", "predis", "redis-client",
+	"redis-py", "redis-rb", "redis-rs", "redisson", "rueidis", "se.redis", "valkey-go"}
+
+// libraryOf is the label for what a client has told by CLIENT SETINFO LIB-NAME, such as
+// go-redis(,go1.26).
+func libraryOf(told string) string {
+	if told == "" {
+		return "none"
+	}
+	end := strings.IndexAny(told, "(;,_")
+	if end < 0 {
+		end = len(told)
+	}
+	if name := strings.ToLower(told[:end]); slices.Contains(knownLibraries, name) {
+		return name
+	}
+	return "other"
+}
+
+// libraries counts connections by what their clients say that they are.
+func libraries(v *vitals, emit emit) {
+	count := map[string]int{"none": 0, "other": 0}
+	for _, s := range v.server.all() {
+		count[libraryOf(s.about.Load().lib)]++
+	}
+	for name, n := range count {
+		emit(float64(n), name)
+	}
 }
 
 // errorCounts tells how many errors began with each word.

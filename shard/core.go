@@ -45,6 +45,7 @@ type Stats struct {
 	Denied  uint64 // decisions that did not pass
 	Expired uint64 // keys that the wheel freed
 	Evicted uint64 // keys that were thrown away for others
+	Crowded uint64 // of these, those that were because there were too many; the others took memory
 }
 
 // NewCore returns an empty core whose wheel stands at now.

@@ -117,7 +117,8 @@ func (k *keys) growth(n int) int {
 // are due next, the one that is fresh soonest. Where what is missing is a block for
 // the key, only an entry with such a block helps, and no other is touched.
 func (c *Core) evictFor(now uint64, n int) {
-	anyone := c.tooMany() || c.keys.growth(n) == 0
+	crowded := c.tooMany()
+	anyone := crowded || c.keys.growth(n) == 0
 	class := keyRef(blockClass(n))
 	best := slot(0)
 	for i, n := c.wheel.first(), 0; i != 0 && n < evictChoiceEntries; n++ {
@@ -136,6 +137,9 @@ func (c *Core) evictFor(now uint64, n int) {
 		return
 	}
 	c.stats.Evicted++
+	if crowded {
+		c.stats.Crowded++
+	}
 	c.endLife(c.keys.get(e.key))
 	c.forget(e)
 	c.remove(best, e)
