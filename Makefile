@@ -22,7 +22,7 @@ SEEDS       ?= 20
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash model gateways plots docs lint package bench bench-smoke bench-parts clean
+.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash model gateways plots docs lint package bench bench-smoke bench-metrics unmeasured bench-parts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -104,14 +104,20 @@ lint: ## formatting, go vet, staticcheck
 # What the pages quote of the Go benchmarks. They run before anything else is started.
 QUOTED := go test -run '^$$' -benchmem -benchtime 300ms ./algorithms ./client ./shard -bench
 
-bench: build plots ## measure everything beside redis-server and write docs/performance.md, docs/images and the README's figures
+unmeasured: # this server without metrics
+	go build -trimpath -tags unmeasured -o bin/sluice-unmeasured ./cmd/sluice
+
+bench: build unmeasured plots ## measure everything beside redis-server and write docs/performance.md, docs/images and the README's figures
 	$(QUOTED) '^Benchmark(Decide|LeasedAllow|LeasedAllowCores|SetRun|ForcedGC)$$' >bin/parts.txt
-	bin/sluice bench --docs . --go-bench bin/parts.txt $(ARGS)
+	bin/sluice bench --docs . --go-bench bin/parts.txt --unmeasured bin/sluice-unmeasured $(ARGS)
 	go run ./bench/draw docs/performance.json docs/images
 
 bench-smoke: build ## measure for two minutes what is to be reached, and fail if any of it is missed by more than 15 %
 	$(QUOTED) '^Benchmark(Decide|LeasedAllow)$$' >bin/parts.txt
 	bin/sluice bench --smoke --go-bench bin/parts.txt
+
+bench-metrics: build unmeasured ## what metrics cost: server CPU a call with and without them, the best of five turns each
+	bin/sluice bench --only metrics --rounds 5 --unmeasured bin/sluice-unmeasured $(ARGS)
 
 bench-parts: ## the Go benchmarks whose names match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...

@@ -22,6 +22,7 @@ var scripts embed.FS
 type Options struct {
 	Binary      string // the sluice that is measured
 	Version     string // of it
+	Unmeasured  string // the same built with -tags unmeasured; empty: what metrics cost is left out
 	Redis       string // redis-server; empty: the one in PATH, if there is one
 	Port        int    // the first of three ports on loopback
 	Turn        time.Duration
@@ -65,6 +66,7 @@ var stages = []stage{
 	{"pauses", "how long callers wait while a snapshot is written and while millions of keys expire", (*runner).pauses},
 	{"durability", "what the journal costs", (*runner).durability},
 	{"gateways", "what twenty gateways with the Go client cost the server", (*runner).gateways},
+	{"metrics", "what metrics cost, beside a server without them (--unmeasured)", (*runner).metrics},
 	{"redis-benchmark", "the same with redis-benchmark as the generator", (*runner).redisBenchmark},
 }
 

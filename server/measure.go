@@ -144,9 +144,17 @@ func (h *histogram) add(s *scale, value uint64, n int) {
 	h.sum.Add(value * uint64(n))
 }
 
+// measuredAt is the instant, 0 in a server that measures nothing (measure_off.go).
+func (s *Server) measuredAt() uint64 {
+	if !measuring {
+		return 0
+	}
+	return s.clock.Now()
+}
+
 // since is how long ago an instant was, 0 where a test clock was set back.
 func (s *session) since(then uint64) uint64 {
-	now := s.server.clock.Now()
+	now := s.server.measuredAt()
 	return now - min(now, then)
 }
 

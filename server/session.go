@@ -145,10 +145,10 @@ func (s *session) received(n int) bool {
 	s.to += n
 	s.work = s.server.works.Get().(*work)
 	s.look()
-	s.arrived, s.answered, s.shared = s.server.clock.Now(), 0, 0
+	s.arrived, s.answered, s.shared = s.server.measuredAt(), 0, 0
 	s.batch.Client = uint32(s.id)
 	ok := s.parse() && s.flush() && s.write()
-	if s.answered > 0 {
+	if measuring && s.answered > 0 {
 		s.measures.answered.add(inSeconds, s.since(s.arrived), s.answered)
 		s.measures.batch.add(inCommands, uint64(s.answered), 1)
 	}
@@ -397,6 +397,9 @@ func (w *work) forget() {
 // count counts the commands that wait, and shares out among them the time that they
 // took until they were decided.
 func (s *session) count() {
+	if !measuring {
+		return
+	}
 	var took, each uint64 // each: for an operation
 	if n := len(s.batch.Ops); n > 0 {
 		took = s.since(s.arrived)

@@ -39,16 +39,20 @@ func seriesOf(op *Op) uint32 {
 
 // allowed counts a charge.
 func (c *Core) allowed(op *Op) {
-	c.stats.Allowed++
-	c.count(op).Allowed++
-	c.watch.sawCharge(op.Call.Now, op)
+	if counting {
+		c.stats.Allowed++
+		c.count(op).Allowed++
+		c.watch.sawCharge(op.Call.Now, op)
+	}
 }
 
 // denied counts a denial.
 func (c *Core) denied(op *Op) {
-	c.stats.Denied++
-	c.count(op).Denied++
-	c.watch.sawDenial(op.Call.Now, op)
+	if counting {
+		c.stats.Denied++
+		c.count(op).Denied++
+		c.watch.sawDenial(op.Call.Now, op)
+	}
 }
 
 // Counts are the decisions so far, by series. They are the core's own.

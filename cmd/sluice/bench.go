@@ -65,6 +65,7 @@ func benchCommand() *cobra.Command {
 	flags.StringArrayVar(&o.Peers, "peer", nil, "another limiter that is running, `name=HOST:PORT,command` with {key} in the command; may be given again")
 	flags.BoolVar(&o.AllowRemote, "allow-remote", false, "let load go to peers on other machines")
 	flags.Uint64Var(&o.Seed, "seed", 1, "`seed` of the keys")
+	flags.StringVar(&o.Unmeasured, "unmeasured", "", "`file` of this server built with -tags unmeasured, for the stage metrics")
 	flags.StringVar(&o.ProfileDir, "profile", "", "`directory` for CPU and allocation profiles of the server")
 	flags.StringVar(&f.goBench, "go-bench", "", "`file` with the output of go test -bench, for the report")
 	flags.StringVar(&f.docs, "docs", "", "`directory` of the project, whose docs/performance.md, docs/images and README.md get the figures")
@@ -95,6 +96,11 @@ func (f *benchFlags) run(c *cobra.Command) (err error) {
 			err = os.MkdirAll(o.ProfileDir, 0o755)
 		}
 		if err != nil {
+			return faultError{err}
+		}
+	}
+	if o.Unmeasured != "" {
+		if o.Unmeasured, err = filepath.Abs(o.Unmeasured); err != nil {
 			return faultError{err}
 		}
 	}
