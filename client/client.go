@@ -278,7 +278,7 @@ func (c *Client) ResetPlan(ctx context.Context, key, name string) (int64, error)
 
 // count asks for a number.
 func (c *Client) count(ctx context.Context, key string, args []any) (int64, error) {
-	reply, err := c.ask(ctx, key, args...)
+	reply, err := c.manage(ctx, key, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -73,6 +73,25 @@ func TestSlow(t *testing.T) {
 	})
 }
 
+// What nobody's request waits for is given more time than a decision.
+func TestManagingIsPatient(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		f.set(func() { f.delay = 50 * time.Millisecond })
+		began := time.Now()
+		if d := allow(t, c, "k", FixedWindow(10, time.Second), 1); d.Source != SourceDegraded || time.Since(began) != TimeoutDefault {
+			t.Errorf("%+v after %s", d, time.Since(began))
+		}
+		if now, err := c.ServerTime(background); err != nil || now.IsZero() {
+			t.Errorf("%s, %v", now, err)
+		}
+		f.set(func() { f.delay = 2 * ManageTimeout })
+		began = time.Now()
+		if _, err := c.ServerTime(background); !errors.Is(err, ErrUnavailable) || time.Since(began) != ManageTimeout {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
 // A client that never heard of the server decides by itself (C128): its share of the
 // limit, and not more.
 func TestAwayFromTheStart(t *testing.T) {

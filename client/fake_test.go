@@ -166,6 +166,9 @@ func (f *fake) answer(name string, args []any) (any, error) {
 	if name == "PING" {
 		return "PONG", nil
 	}
+	if name == "RL.CLOCK" {
+		return time.Now().UnixMilli(), nil
+	}
 	if name == "RL.REPORT" {
 		r := report{holder: args[1].(string), seq: args[2].(uint64), key: args[3].(string), window: args[4].(int64), spent: args[5].(int64)}
 		if len(args) > 6 {

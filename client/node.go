@@ -23,6 +23,10 @@ const (
 	// ProbeInterval is how often a node that is away is asked whether it is back.
 	ProbeInterval = 100 * time.Millisecond
 
+	// ManageTimeout is how long calls that are no decisions wait, such as SetPlan, Usage and
+	// Explain, if Timeout is not longer.
+	ManageTimeout = time.Second
+
 	// lateFactor is how many times Timeout a call goes on after its caller has gone, so
 	// that what the server granted meanwhile is known.
 	lateFactor = 10
@@ -44,6 +48,15 @@ type result struct {
 
 // ask sends a command about a key and waits for the reply, no longer than Timeout.
 func (c *Client) ask(ctx context.Context, key string, args ...any) (any, error) {
+	return c.askFor(ctx, key, c.timeout, args)
+}
+
+// manage is ask for what nobody's request waits for.
+func (c *Client) manage(ctx context.Context, key string, args ...any) (any, error) {
+	return c.askFor(ctx, key, max(c.timeout, ManageTimeout), args)
+}
+
+func (c *Client) askFor(ctx context.Context, key string, wait time.Duration, args []any) (any, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
 	}
@@ -54,13 +67,13 @@ func (c *Client) ask(ctx context.Context, key string, args ...any) (any, error) 
 	if n.away.Load() {
 		return nil, ErrUnavailable
 	}
-	return c.askNode(ctx, n, c.timeout, args)
+	return c.askNode(ctx, n, wait, args)
 }
 
 // askNode is ask for a node that is not known to be away, and another time.
 func (c *Client) askNode(ctx context.Context, n *node, wait time.Duration, args []any) (any, error) {
 	done := make(chan result, 1)
-	if !c.spawn(func() { done <- n.send(ctx, args) }) {
+	if !c.spawn(func() { done <- n.sendFor(ctx, max(wait, lateFactor*c.timeout), args) }) {
 		return nil, ErrClosed
 	}
 	timer := time.NewTimer(wait)
@@ -79,8 +92,12 @@ func (c *Client) askNode(ctx context.Context, n *node, wait time.Duration, args 
 // send sends a command and waits for its reply for as long as somebody may still
 // make use of it.
 func (n *node) send(ctx context.Context, args []any) result {
+	return n.sendFor(ctx, lateFactor*n.client.timeout, args)
+}
+
+func (n *node) sendFor(ctx context.Context, wait time.Duration, args []any) result {
 	c := n.client
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateFactor*c.timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	began := c.watch.Elapsed()
 	reply, err := n.rdb.Do(ctx, args...).Result()

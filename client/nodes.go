@@ -120,7 +120,7 @@ func (c *Client) eachNode(ctx context.Context, do func(*node) error) error {
 		}
 		err = many.ForEachShard(ctx, with)
 	case *redis.ClusterClient:
-		ctx, cancel := context.WithTimeout(ctx, lateFactor*c.timeout)
+		ctx, cancel := context.WithTimeout(ctx, max(ManageTimeout, lateFactor*c.timeout))
 		defer cancel()
 		err = many.ForEachMaster(ctx, with)
 	default:

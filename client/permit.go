@@ -162,7 +162,7 @@ type Holder struct {
 
 // Holders lists who holds permits of a key, the one that ends first first.
 func (c *Client) Holders(ctx context.Context, key string) ([]Holder, error) {
-	reply, err := c.ask(ctx, key, "RL.HOLDERS", key)
+	reply, err := c.manage(ctx, key, "RL.HOLDERS", key)
 	if err != nil {
 		return nil, err
 	}

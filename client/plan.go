@@ -223,7 +223,7 @@ func (c *Client) Rules(ctx context.Context) ([]string, error) { return c.texts(c
 // define has every node of the server define something, or forget it.
 func (c *Client) define(ctx context.Context, args ...any) error {
 	return c.eachNode(ctx, func(n *node) error {
-		reply, err := c.askNode(ctx, n, c.timeout, args)
+		reply, err := c.askNode(ctx, n, max(c.timeout, ManageTimeout), args)
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (c *Client) define(ctx context.Context, args ...any) error {
 }
 
 func (c *Client) definition(ctx context.Context, command, name string) (string, error) {
-	reply, err := c.ask(ctx, "", command, "GET", name)
+	reply, err := c.manage(ctx, "", command, "GET", name)
 	if err != nil {
 		return "", err
 	}

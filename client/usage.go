@@ -41,7 +41,7 @@ type State struct {
 
 // Inspect shows what the server keeps of a key; ok is false for a fresh one.
 func (c *Client) Inspect(ctx context.Context, key string) (s State, ok bool, err error) {
-	reply, err := c.ask(ctx, key, "RL.INSPECT", key)
+	reply, err := c.manage(ctx, key, "RL.INSPECT", key)
 	if err != nil || reply == nil {
 		return State{}, false, err
 	}

@@ -80,7 +80,7 @@ func counted(args []any, count int) []any {
 
 // maps asks for an array of maps, and has each read.
 func (c *Client) maps(ctx context.Context, key string, args []any, each func(*fields)) error {
-	reply, err := c.ask(ctx, key, args...)
+	reply, err := c.manage(ctx, key, args...)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (c *Client) Help(ctx context.Context, command ...string) ([]string, error) 
 
 // texts asks for an array of texts.
 func (c *Client) texts(ctx context.Context, args ...any) (list []string, err error) {
-	reply, err := c.ask(ctx, "", args...)
+	reply, err := c.manage(ctx, "", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (r *reader) seconds(name string, low int64) time.Duration {
 
 // ServerTime is the server's clock.
 func (c *Client) ServerTime(ctx context.Context) (time.Time, error) {
-	reply, err := c.ask(ctx, "", "RL.CLOCK", "GET")
+	reply, err := c.manage(ctx, "", "RL.CLOCK", "GET")
 	if err != nil {
 		return time.Time{}, err
 	}
