@@ -93,6 +93,7 @@ func (t *Transport) start() {
 		seed = binary.LittleEndian.Uint64(bytes[:])
 	}
 	t.random = rand.New(rand.NewPCG(seed, seed))
+	t.watch = clock.NewStopwatch()
 }
 
 // wait is how long to wait before trying again; false if that is no use.
