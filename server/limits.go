@@ -143,8 +143,8 @@ func runAllowAgain(s *session, out []byte, args [][]byte) ([]byte, error) {
 		return nil, err
 	}
 	ops := s.batch.Ops
-	return s.remember(out, s.again, args[1], questionOf(withoutID(args, s.again)...), false, func(string) []byte {
-		return s.appendGroup(nil, ops)
+	return s.remember(out, s.again, args[1], questionOf(withoutID(args, s.again)...), false, func(out []byte, _ string) []byte {
+		return s.appendGroup(out, ops)
 	})
 }
 

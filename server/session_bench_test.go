@@ -38,6 +38,9 @@ func (f *feed) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// RemoteAddr is for the log of slow requests: on a busy machine there are some.
+func (f *feed) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+
 func (f *feed) Write(b []byte) (int, error) { return len(b), nil }
 
 // BenchmarkSession measures one command: read, parsed, routed, decided and

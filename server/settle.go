@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -98,15 +99,18 @@ func (r *remembering) parseOnExpire(text []byte) error {
 	return nil
 }
 
-// question is what an id was asked for: the command's words without its options
+// questionBytesTypical is longer than most questions are.
+const questionBytesTypical = 256
+
+// questionOf is what an id was asked for: the command's words without its options
 // about the id. Two questions are the same when their hashes are.
 func questionOf(words ...[]byte) []byte {
-	h := sha256.New()
+	text := make([]byte, 0, questionBytesTypical)
 	for _, w := range words {
-		fmt.Fprintf(h, "%d:", len(w))
-		h.Write(w)
+		text = append(append(strconv.AppendInt(text, int64(len(w)), 10), ':'), w...)
 	}
-	return h.Sum(nil)
+	sum := sha256.Sum256(text)
+	return sum[:]
 }
 
 // home is the shard that an id lives on.
@@ -124,7 +128,7 @@ func (s *Server) makeID(on int) string {
 // remember does the operations of the session's batch, unless the id has been used:
 // then the first answer is given again. write makes the answer out of the
 // operations, which follow one another in the batch and are all or nothing.
-func (s *session) remember(out []byte, r remembering, key, question []byte, reserve bool, write func(id string) []byte) ([]byte, error) {
+func (s *session) remember(out []byte, r remembering, key, question []byte, reserve bool, write func(out []byte, id string) []byte) ([]byte, error) {
 	ops := s.batch.Ops
 	if r.ttl == 0 {
 		r.ttl = idTTLDefault
@@ -157,7 +161,10 @@ func (s *session) remember(out []byte, r remembering, key, question []byte, rese
 			return
 		}
 		h.Do(s.batch)
-		answer = write(r.name)
+		// One piece of memory for all that an id remembers.
+		kept := append(append(make([]byte, 0, len(key)+len(question)+answerBytesTypical), key...), question...)
+		key, question = kept[:len(key):len(key)], kept[len(key):len(kept):len(kept)]
+		answer = write(kept[len(kept):], r.name)
 		if passed(ops) {
 			h.PutID(home, ops[0].Shard(), newID(r, h.Now, key, question, answer, ops, reserve))
 		}
@@ -192,7 +199,7 @@ func passed(ops []shard.Op) bool {
 
 func newID(r remembering, now uint64, key, question, answer []byte, ops []shard.Op, reserve bool) *shard.ID {
 	id := &shard.ID{
-		Name: r.name, Key: bytes.Clone(key), Question: question, Answer: answer,
+		Name: r.name, Key: key, Question: question, Answer: answer,
 		Cancel: r.cancel, Deadline: now + r.ttl,
 	}
 	if !reserve {
@@ -224,8 +231,8 @@ func runReserve(s *session, out []byte, args [][]byte) ([]byte, error) {
 		return nil, err
 	}
 	ops := s.batch.Ops
-	return s.remember(out, r, args[1], question, true, func(id string) []byte {
-		return s.appendWithID(nil, ops, id, true)
+	return s.remember(out, r, args[1], question, true, func(out []byte, id string) []byte {
+		return s.appendWithID(out, ops, id, true)
 	})
 }
 
@@ -347,10 +354,11 @@ func (s *session) settleNow(h *shard.Held, home, at int, id *shard.ID, how settl
 	settled := h.SettleID(home, at, id, how.outcome, func(i int) (n, keyHash uint64) {
 		return units[i], xxhash.Sum64(id.Charged[i].Key)
 	})
-	b := shard.NewBatch(s.server.shards.Len())
+	b := s.batch
+	defer b.Clear()
 	for i := range id.Charged {
 		op := addTo(b, id.Charged[i].Key)
-		op.Kind, op.Call.Limit, op.Shadow = shard.Peek, &id.Charged[i].Limit, id.Charged[i].Shadow
+		op.Kind, op.Call.Limit, op.Call.Cost, op.Shadow = shard.Peek, &id.Charged[i].Limit, 0, id.Charged[i].Shadow
 	}
 	h.Do(b)
 	if len(b.Ops) > 0 && !id.Charged[0].Plan {
@@ -394,29 +402,32 @@ func (how *settlement) units(charged []shard.Charged) (units []uint64, err error
 
 // SettleDue settles the reservations whose time has come, as each of them said.
 func (s *Server) SettleDue() {
+	nobody := &session{server: s, proto: resp2} // who asks later is answered in RESP2
+	nobody.work = s.works.Get().(*work)
+	defer nobody.release()
 	for n := range s.shards.Len() {
 		for more := true; more; {
-			more = s.settleOneDue(n)
+			more = s.settleOneDue(nobody, n)
 		}
 	}
 }
 
 // settleOneDue settles one reservation of shard n whose time has come, if there is
-// one.
-func (s *Server) settleOneDue(n int) bool {
+// one, and says whether there may be more.
+func (s *Server) settleOneDue(nobody *session, n int) (more bool) {
 	var name string
 	var at int
 	s.shards.Hold([]int{n}, func(h *shard.Held) {
-		if id := h.DueID(n); id != nil {
+		var id *shard.ID
+		if id, more = h.DueID(n); id != nil {
 			name, at = id.Name, s.homeOfKeys(id)
 		}
 	})
 	if name == "" {
-		return false
+		return more
 	}
-	nobody := &session{server: s, proto: resp2} // who asks later is answered in RESP2
 	s.shards.Hold([]int{at, n}, func(h *shard.Held) {
-		if id := h.DueID(n); id != nil && id.Name == name {
+		if id, _ := h.DueID(n); id != nil && id.Name == name {
 			nobody.settleNow(h, n, at, id, expiry(id))
 		}
 	})

@@ -196,8 +196,8 @@ func runTogether(s *session, out []byte, args [][]byte) ([]byte, error) {
 		return nil, err
 	}
 	ops := s.batch.Ops
-	return s.remember(out, r, ops[0].Key, questionOf(withoutID(args, r)...), false, func(string) []byte {
-		return writeTogether(s, nil, ops)
+	return s.remember(out, r, ops[0].Key, questionOf(withoutID(args, r)...), false, func(out []byte, _ string) []byte {
+		return writeTogether(s, out, ops)
 	})
 }
 

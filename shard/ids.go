@@ -114,25 +114,28 @@ func (t *ids) find(now uint64, name string) *ID {
 	return id
 }
 
-// due returns an open id whose time has come, nil if there is none. Ids that are
-// only remembered are forgotten on the way.
-func (t *ids) due(now uint64) *ID {
-	for len(t.queue) > 0 && t.queue[0].Deadline <= now {
-		id := t.queue[0]
-		if id.Outcome == Open {
-			return id
+// due returns an open id whose time has come, nil if none was found. Ids that are only
+// remembered are forgotten on the way, up to a bound; more says that it was reached.
+func (t *ids) due(now uint64) (id *ID, more bool) {
+	for range SweepEntriesMax {
+		if len(t.queue) == 0 || t.queue[0].Deadline > now {
+			return nil, false
 		}
-		t.drop(id.Name)
+		if id := t.queue[0]; id.Outcome == Open {
+			return id, true
+		}
+		t.drop(t.queue[0].Name)
 	}
-	return nil
+	return nil, true
 }
 
 // FindID returns what an id stands for, nil if it is not known. Shard n, where the
 // id lives, must be owned.
 func (h *Held) FindID(n int, name string) *ID { return h.core(n).ids.find(h.Now, name) }
 
-// DueID returns an open id of shard n whose time has come, nil if there is none.
-func (h *Held) DueID(n int) *ID { return h.core(n).ids.due(h.Now) }
+// DueID returns an open id of shard n whose time has come, nil if none was found; more
+// says that it is worth to look again, after the shard has been let go for a moment.
+func (h *Held) DueID(n int) (id *ID, more bool) { return h.core(n).ids.due(h.Now) }
 
 // RoomForID says whether shard n has memory for an id whose texts have so many bytes
 // and that stands for so many charges.

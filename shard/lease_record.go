@@ -277,29 +277,34 @@ func (c *Core) restoreUsage(now uint64, kind uint8, key, value []byte) error {
 
 // exportCursor is how far the lives and the accounts of a core have been exported.
 type exportCursor struct {
-	lives  []string // the keys of those that are left
-	keys   []string // of the accounts that are left; the first may be begun
+	lives  keyCursor
+	keys   keyCursor // of the accounts; the one it stands at may be begun
 	begun  bool
-	window uint64 // of the first: the start of the window that is next
+	window uint64 // of that one: the start of the window that is next
 	party  int    // of the window: which party is next
+}
+
+func (at *exportCursor) nextAccount() {
+	at.keys.advance()
+	at.begun, at.window, at.party = false, 0, 0
 }
 
 // exportLives appends the lives of charged keys, about RecordsBytesMax of them.
 func (c *Core) exportLives(at *exportCursor, dst []byte) []byte {
-	for len(at.lives) > 0 && len(dst) < RecordsBytesMax {
-		if r := c.reserved[at.lives[0]]; r != nil && r.life > 0 {
-			dst = appendLife(dst, at.lives[0], r.life)
+	for looked := 0; at.lives.more && looked < SnapshotSlotsPerTick && len(dst) < RecordsBytesMax; looked++ {
+		if r := c.reserved[at.lives.key]; r != nil && r.life > 0 {
+			dst = appendLife(dst, at.lives.key, r.life)
 		}
-		at.lives = at.lives[1:]
+		at.lives.advance()
 	}
 	return dst
 }
 
 // exportAccounts appends the records of accounts, about RecordsBytesMax of them.
 func (c *Core) exportAccounts(at *exportCursor, dst []byte) []byte {
-	for looked := 0; looked < SnapshotSlotsPerTick && len(at.keys) > 0; at.keys, at.begun, at.window, at.party = at.keys[1:], false, 0, 0 {
+	for looked := 0; looked < SnapshotSlotsPerTick && at.keys.more; at.nextAccount() {
 		looked++
-		a := c.leases.byKey[at.keys[0]]
+		a := c.leases.byKey[at.keys.key]
 		if a == nil {
 			continue
 		}

@@ -1,44 +1,59 @@
 package shard
 
 // The parts of a snapshot that are not entries: ids, the lives of charged keys, leases
-// and usage. What there is of each is listed first, and then written a few at a time;
-// what comes meanwhile is in the journal.
+// and usage. Their maps are gone through a few at a time, with the shard let go in
+// between. What is there throughout is met once, as a range over a map promises however
+// it changes meanwhile; what comes or goes is in the journal.
 
 import (
+	"iter"
 	"maps"
-	"slices"
 )
+
+// keyCursor is a place in a map with string keys. Whoever uses it owns the map's shard;
+// stop may be called by whoever was the last.
+type keyCursor struct {
+	next func() (string, bool)
+	stop func()
+	key  string
+	more bool // key is one of the map, or was
+}
+
+func newKeyCursor[V any](m map[string]V) keyCursor {
+	var k keyCursor
+	k.next, k.stop = iter.Pull(maps.Keys(m))
+	k.advance()
+	return k
+}
+
+func (k *keyCursor) advance() { k.key, k.more = k.next() }
 
 // exportIDs hands the records of the ids of shard n to emit.
 func (set *Set) exportIDs(n int, emit func(now uint64, records []byte) error) error {
-	var names []string
-	set.On(n, func(c *Core, _ uint64) { names = slices.Collect(maps.Keys(c.ids.byName)) })
+	var at keyCursor
+	set.On(n, func(c *Core, _ uint64) { at = newKeyCursor(c.ids.byName) })
+	defer at.stop()
 	var scratch []byte
 	return set.exportRest(n, emit, func(c *Core, records []byte) ([]byte, bool) {
-		for looked := 0; len(names) > 0 && looked < SnapshotSlotsPerTick && len(records) < RecordsBytesMax; looked++ {
-			if id := c.ids.byName[names[0]]; id != nil {
+		for looked := 0; at.more && looked < SnapshotSlotsPerTick && len(records) < RecordsBytesMax; looked++ {
+			if id := c.ids.byName[at.key]; id != nil {
 				records = appendID(records, id, &scratch)
 			}
-			names = names[1:]
+			at.advance()
 		}
-		return records, len(names) > 0
+		return records, at.more
 	})
 }
 
 // exportLeases hands the records of the lives, leases and usage of shard n to emit.
 func (set *Set) exportLeases(n int, emit func(now uint64, records []byte) error) error {
 	var at exportCursor
-	set.On(n, func(c *Core, _ uint64) {
-		at.keys = slices.Collect(maps.Keys(c.leases.byKey))
-		for key, r := range c.reserved {
-			if r.life > 0 {
-				at.lives = append(at.lives, key)
-			}
-		}
-	})
+	set.On(n, func(c *Core, _ uint64) { at.lives, at.keys = newKeyCursor(c.reserved), newKeyCursor(c.leases.byKey) })
+	defer at.lives.stop()
+	defer at.keys.stop()
 	return set.exportRest(n, emit, func(c *Core, records []byte) ([]byte, bool) {
 		records = c.exportAccounts(&at, c.exportLives(&at, records))
-		return records, len(at.keys)+len(at.lives) > 0
+		return records, at.lives.more || at.keys.more
 	})
 }
 

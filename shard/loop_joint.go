@@ -14,10 +14,18 @@ type loan struct {
 	back    chan struct{}
 }
 
+// borrowTries is how often a shard that somebody has is asked for before it is waited
+// for. Mostly it is free again at once; but who waits in the inbox makes all others wait
+// there as well, two switches between goroutines for each.
+const borrowTries = 4
+
 // borrow takes a shard, waiting for it; the loan is nil if nobody had it.
 func (s *Shard) borrow() *loan {
-	if s.lend() {
-		return nil
+	for range borrowTries {
+		if s.lend() {
+			return nil
+		}
+		yield()
 	}
 	l := &loan{granted: make(chan struct{}), back: make(chan struct{})}
 	s.inbox <- job{loan: l}
@@ -74,6 +82,9 @@ func (h *Held) Do(b *Batch) {
 	}
 }
 
+// heldTypical is how many shards there are room for without an allocation.
+const heldTypical = 8
+
 // Hold runs f while it owns the shards of the given numbers, at one reading of the
 // clock, and returns when what it changed is as durable as the journal promises.
 // The error is the journal's; f has run all the same.
@@ -82,34 +93,33 @@ func (h *Held) Do(b *Batch) {
 // are: so a crash keeps all of it or nothing, an id among it and what it has charged.
 // Of several pieces those of the numbers that were given first are on disk no later.
 func (set *Set) Hold(numbers []int, f func(h *Held)) error {
-	order := slices.Clone(numbers)
+	order := append(make([]int, 0, heldTypical), numbers...)
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
-	loans := make([]*loan, len(numbers))
-	for i, n := range numbers {
-		loans[i] = set.shards[n].borrow()
+	loans := make([]*loan, 0, heldTypical)
+	for _, n := range numbers {
+		loans = append(loans, set.shards[n].borrow())
 	}
 	h := &Held{Now: set.shards[numbers[0]].clock.Now(), set: set}
 	f(h)
-	done := make(chan error, 1)
-	waits := h.handOver(order, func(err error) { done <- err })
+	done := h.handOver(order)
 	for i, n := range numbers {
 		set.shards[n].repay(loans[i])
 	}
-	if waits {
+	if done != nil {
 		return <-done
 	}
 	return nil
 }
 
 // handOver hands the journal what the shards of some numbers owe it, if it must be
-// durable before anything is answered, and says whether done will be called; or if it
-// is about ids, which the journal is told at once.
-func (h *Held) handOver(order []int, done func(error)) (waits bool) {
+// durable before anything is answered, and returns where it will be said that it is; or
+// if it is about ids, which the journal is told at once.
+func (h *Held) handOver(order []int) (durable chan error) {
 	s := h.set.shards[order[0]]
 	owes := func(n int) bool { return h.core(n).Owes() }
 	if s.journal == nil || !s.everyPart && !h.ids || !slices.ContainsFunc(order, owes) {
-		return false
+		return nil
 	}
 	records := s.journal.Buffer()
 	for _, n := range order {
@@ -122,10 +132,12 @@ func (h *Held) handOver(order []int, done func(error)) (waits bool) {
 		}
 	}
 	if !s.everyPart {
-		done = nil
+		s.journal.Submit(h.Now, records, nil)
+		return nil
 	}
-	s.journal.Submit(h.Now, records, done)
-	return done != nil
+	durable = make(chan error, 1)
+	s.journal.Submit(h.Now, records, func(err error) { durable <- err })
+	return durable
 }
 
 // runJoint does all operations of a batch in order, at one instant, while it owns

@@ -1,0 +1,80 @@
+package shard
+
+// How long ids hold a shard up.
+
+import (
+	"fmt"
+	"testing"
+
+	"sluice/persistence"
+)
+
+// withIDs is a set of one shard with n answered ids that are forgotten after a second.
+func withIDs(t *testing.T, n int) (*Set, *standing) {
+	clock := newStanding()
+	set := newTestSet(t, 1, 4, clock)
+	set.Hold([]int{0}, func(h *Held) {
+		for i := range n {
+			h.PutID(0, 0, &ID{Name: fmt.Sprint("id", i), Key: []byte("k"), Question: []byte("q"), Answer: []byte("a"), Deadline: h.Now + second})
+		}
+	})
+	return set, clock
+}
+
+// However many ids are over at once, each look forgets a bounded number of them.
+func TestIDsAreForgottenInTurns(t *testing.T) {
+	const n = 10*SweepEntriesMax + 1
+	set, clock := withIDs(t, n)
+	clock.now.Add(second)
+	turns, left := 0, n
+	for more := true; more; turns++ {
+		set.Hold([]int{0}, func(h *Held) {
+			var id *ID
+			if id, more = h.DueID(0); id != nil {
+				t.Fatalf("%+v is to be settled", id)
+			}
+			if now := len(h.core(0).ids.byName); left-now > SweepEntriesMax {
+				t.Errorf("%d are forgotten at once", left-now)
+			} else {
+				left = now
+			}
+		})
+	}
+	if left != 0 || turns != 11 {
+		t.Errorf("%d are left after %d turns", left, turns)
+	}
+}
+
+// A snapshot goes through ids in turns, and holds each that is there throughout once,
+// while others come and go.
+func TestExportOfIDsInTurns(t *testing.T) {
+	const n = 5*SnapshotSlotsPerTick + 1
+	set, _ := withIDs(t, n)
+	found, turns := make(map[string]int), 0
+	err := set.exportIDs(0, func(_ uint64, records []byte) error {
+		here := 0
+		for ; len(records) > 0; here++ {
+			var r persistence.Record
+			r, records, _ = persistence.CutRecord(records)
+			found[string(r.Key)]++
+		}
+		if turns++; here > SnapshotSlotsPerTick {
+			t.Errorf("%d at once", here)
+		}
+		set.Hold([]int{0}, func(h *Held) {
+			for i := range 500 {
+				h.core(0).ids.drop(fmt.Sprint("id", 2*(500*turns+i)))
+				h.PutID(0, 0, &ID{Name: fmt.Sprint("new", turns, i), Deadline: h.Now + second})
+			}
+		})
+		return nil
+	})
+	if err != nil || turns < 6 {
+		t.Errorf("%d turns, %v", turns, err)
+	}
+	for i := 1; i < n; i += 2 {
+		if name := fmt.Sprint("id", i); found[name] != 1 {
+			t.Fatalf("%s is there %d times", name, found[name])
+		}
+	}
+}
