@@ -114,11 +114,16 @@ func (to settingFlags) load() (configuration, error) {
 	if err == nil {
 		return configuration{config, file, users}, nil
 	}
+	return configuration{}, blamed(err)
+}
+
+// blamed is a configError, unless a flag is to blame.
+func blamed(err error) error {
 	var wrong *settings.Error
 	if errors.As(err, &wrong) && wrong.Origin.Source == settings.Flag {
-		return configuration{}, err
+		return err
 	}
-	return configuration{}, configError{err}
+	return configError{err}
 }
 
 // readFile reads settings and, with them known, the rest of a file.

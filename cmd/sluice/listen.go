@@ -184,22 +184,26 @@ func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	return c.tls, nil
 }
 
-// load reads the files. After an error everything is as it was.
+// load reads the files. After an error, which is a settings.Error, everything is as it
+// was.
 func (c *certificates) load() error {
 	marks := c.look()
+	wrong := func(name, format string, args ...any) error {
+		return &settings.Error{Name: name, Origin: c.config.Origin(name), Message: fmt.Sprintf(format, args...)}
+	}
 	pair, err := tls.LoadX509KeyPair(c.config.TLSCert, c.config.TLSKey)
 	if err != nil {
-		return fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		return wrong("tls-cert", "and tls-key must be files of a certificate and its key, PEM: %v", err)
 	}
 	next := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if path := c.config.TLSClientCA; path != "" {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return fmt.Errorf("--tls-client-ca: %w", err)
+			return wrong("tls-client-ca", "must be a file that can be read: %v", err)
 		}
 		next.ClientCAs, next.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 		if !next.ClientCAs.AppendCertsFromPEM(text) {
-			return fmt.Errorf("--tls-client-ca: %s has no certificate in PEM", path)
+			return wrong("tls-client-ca", "must be a file of certificates, PEM, and %s has none", path)
 		}
 	}
 	c.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sluice/algorithms"
 	"sluice/plans"
 )
 
@@ -110,7 +111,16 @@ func flagError(c *cobra.Command, err error) error {
 			return fmt.Errorf("--%s %w", wrong.GetFlag().Name, errors.Unwrap(wrong))
 		}
 	}
-	return fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())
+	hint := c.CommandPath() + " --help lists the flags"
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := algorithms.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			hint = "did you mean --" + near + "? " + hint
+		}
+	}
+	return fmt.Errorf("%w (%s)", err, hint)
 }
 
 // oneLine joins the lines of a message.

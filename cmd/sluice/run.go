@@ -136,7 +136,11 @@ func (f *service) run() error {
 	}
 	listeners, admin, err := f.listen(t)
 	if err != nil {
-		return faultError{errors.Join(err, closeUnused(kept))}
+		var wrong *settings.Error
+		if err = errors.Join(err, closeUnused(kept)); errors.As(err, &wrong) {
+			return blamed(err)
+		}
+		return faultError{err}
 	}
 	set := shard.NewSet(f.Shards, t)
 	defer set.Close()

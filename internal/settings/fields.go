@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -188,9 +189,15 @@ func word(set func(c *Config, word string) error, words ...string) field {
 // toggle takes true or false.
 func toggle(at func(*Config) *bool) field {
 	return func(c *Config, text string) (err error) {
-		if *at(c), err = strconv.ParseBool(text); err != nil {
-			return fmt.Errorf("must be true or false, got %q", text)
+		*at(c), err = strconv.ParseBool(text)
+		switch word := strings.ToLower(text); {
+		case err == nil:
+			return nil
+		case slices.Contains([]string{"yes", "y", "on", "enabled"}, word):
+			return fmt.Errorf("must be true or false, got %q; did you mean \"true\"?", text)
+		case slices.Contains([]string{"no", "n", "off", "disabled"}, word):
+			return fmt.Errorf("must be true or false, got %q; did you mean \"false\"?", text)
 		}
-		return nil
+		return fmt.Errorf("must be true or false, got %q", text)
 	}
 }

@@ -191,6 +191,24 @@ var contradictions = []struct {
 		}
 		return "needs tls-cert and tls-key"
 	}},
+	{[]string{"tls-client-ca", "tls-listen"}, func(c *Config) string {
+		if c.TLSClientCA == "" || len(c.TLSListen) > 0 {
+			return ""
+		}
+		return "asks clients for certificates, and no tls-listen is given: nobody would be asked"
+	}},
+	{[]string{"dir", "journal"}, func(c *Config) string {
+		if c.Dir != "" || c.Journal != persistence.Always {
+			return ""
+		}
+		return "is empty, so nothing is kept, and journal always promises that everything is: give a directory, or another journal"
+	}},
+	{[]string{"on-disk-error", "journal"}, func(c *Config) string {
+		if c.OnDiskError != "serve" || c.Journal != persistence.Always || c.Origin("on-disk-error").Source == Default {
+			return ""
+		}
+		return "is serve, and journal always never acknowledges what is not on disk: leave it away, or choose another journal"
+	}},
 	{[]string{"requirepass-file", "requirepass"}, func(c *Config) string {
 		if c.RequirePassFile == "" || c.RequirePass == "" {
 			return ""
