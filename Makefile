@@ -13,6 +13,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ARGS        ?=
 BENCH       ?= .
 CRASH_KILLS ?= 1000
+CROWD       ?= 8
 FUZZTIME    ?= 10s
 LAWS_CALLS  ?= 10000000
 MODEL_SECONDS ?= 120
@@ -22,7 +23,7 @@ SEEDS       ?= 20
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash model gateways plots docs lint package bench bench-smoke bench-metrics unmeasured bench-parts clean
+.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash crowd model gateways plots docs lint package bench bench-smoke bench-metrics unmeasured bench-parts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -79,6 +80,9 @@ crash: ## kill -9 a working server CRASH_KILLS (1000) times and hold what is lef
 	packages=$$(awk '/^TestCrash/ {n++} /^ok/ {if (n) print $$2; n = 0}' <<<"$$listed"); \
 	if [ -z "$$packages" ]; then echo 'no test named TestCrash… found' >&2; exit 1; fi; \
 	SLUICE_CRASH_KILLS=$(CRASH_KILLS) go test -run '^TestCrash' -count=1 -timeout 0 -v $$packages
+
+crowd: ## CROWD (8) times the connections of CI at one server: idle, slow, half-sent, coming and going, too many
+	SLUICE_CROWD=$(CROWD) go test ./cmd/sluice -run '^TestCrowd' -count=1 -timeout 0 -v
 
 model: ## MODEL_SECONDS (120) of calls from many connections, with kills, against a model that knows every unit
 	SLUICE_MODEL_SECONDS=$(MODEL_SECONDS) go test ./cmd/sluice -run '^TestModel$$' -count=1 -timeout 0 -v
