@@ -23,7 +23,7 @@ SEEDS       ?= 20
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash crowd model gateways plots docs lint package bench bench-smoke bench-metrics unmeasured bench-parts clean
+.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash crowd model gateways plots docs lint package bench bench-smoke bench-guards bench-metrics unmeasured bench-parts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -122,6 +122,17 @@ bench-smoke: build ## measure for two minutes what is to be reached, and fail if
 
 bench-metrics: build unmeasured ## what metrics cost: server CPU a call with and without them, the best of five turns each
 	bin/sluice bench --only metrics --rounds 5 --unmeasured bin/sluice-unmeasured $(ARGS)
+
+# The tag leaves the guards out of package server. Five runs of each take turns.
+bench-guards: ## what the guards cost a command at -P 100; fails if it is more than 5 %
+	@mkdir -p bin
+	@go test -c -o bin/guarded.test ./server
+	@go test -c -tags unguarded -o bin/unguarded.test ./server
+	@for run in 1 2 3 4 5; do for build in guarded unguarded; do \
+		bin/$$build.test -test.run '^$$' -test.bench '^BenchmarkGuards$$' | sed -n "s/^BenchmarkGuards/$$build /p"; \
+	done; done | awk '{ split($$2, name, /[\/-]/); for (i = 1; i < NF; i++) if ($$(i + 1) == "best-ns/op") { key = $$1 name[2]; if (!(key in best) || $$i < best[key]) best[key] = $$i; kinds[name[2]] } } \
+		END { for (kind in kinds) { with = best["guarded" kind]; without = best["unguarded" kind]; more = 100 * (with / without - 1); bad = bad || more > 5; \
+			printf "%s: %.1f ns a command with guards, %.1f ns without: %+.1f %%\n", kind, with, without, more }; exit bad }'
 
 bench-parts: ## the Go benchmarks whose names match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...

@@ -79,10 +79,10 @@ func (r *reader) next(buf []byte) (n int, args [][]byte, err error) {
 		if size == 0 || err != nil {
 			return 0, nil, err
 		}
-		if count > ArgsMax {
+		if guarded && count > ArgsMax {
 			return 0, nil, errMultibulk
 		}
-		if count > StrictArgsMax && r.strict {
+		if guarded && count > StrictArgsMax && r.strict {
 			return 0, nil, errStrict
 		}
 		if count <= 0 {
@@ -121,13 +121,13 @@ func (r *reader) bulk(buf []byte) (done bool, err error) {
 	if length < 0 {
 		return false, errBulk
 	}
-	if length > RequestBytesMax {
+	if guarded && length > RequestBytesMax {
 		return false, errBulk
 	}
-	if length > StrictBulkBytesMax && r.strict {
+	if guarded && length > StrictBulkBytesMax && r.strict {
 		return false, errStrictBulk
 	}
-	if r.at+size+length+2 > RequestBytesMax {
+	if guarded && r.at+size+length+2 > RequestBytesMax {
 		return false, errRequest
 	}
 	if len(rest) < size+length+2 {
@@ -189,7 +189,7 @@ func (r *reader) inline(buf []byte) (int, [][]byte, error) {
 	if r.strict {
 		most = StrictBulkBytesMax
 	}
-	if end < 0 && len(buf) > most || end > most {
+	if guarded && (end < 0 && len(buf) > most || end > most) {
 		return 0, nil, errInline
 	}
 	if end < 0 {

@@ -144,7 +144,9 @@ func (s *session) serve() {
 func (s *session) received(n int) bool {
 	s.to += n
 	s.work = s.server.works.Get().(*work)
-	s.look()
+	if guarded {
+		s.look()
+	}
 	s.arrived, s.answered, s.shared = s.server.measuredAt(), 0, 0
 	s.batch.Client = uint32(s.id)
 	ok := s.parse() && s.flush() && s.write()
@@ -153,8 +155,10 @@ func (s *session) received(n int) bool {
 		s.measures.batch.add(inCommands, uint64(s.answered), 1)
 	}
 	s.release()
-	s.reader.forget()
-	s.watch()
+	if guarded {
+		s.reader.forget()
+		s.watch()
+	}
 	s.compact()
 	return ok && !s.closing && !s.killed.Load() && !s.server.ending.Load()
 }
