@@ -33,9 +33,23 @@ func (c *Client) undo(key string, l Limit, units int64) {
 	e.tally.in(e.windowAt(unix), func(s *sums) { s.degraded = max(0, s.degraded-units) })
 }
 
+// recount counts a decision that allowed as one that denied: others with it denied.
+func (c *Client) recount(key string, d Decision) {
+	p, _ := c.table.part(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.uncount(d)
+	d.Allowed = false
+	p.count(d)
+}
+
 // peekAside is Peek without the server.
 func (c *Client) peekAside(key string, l Limit, cost int64) Decision {
 	d := c.aside(key, l, max(1, cost))
+	p, _ := c.table.part(key)
+	p.mu.Lock()
+	p.uncount(d)
+	p.mu.Unlock()
 	if d.Allowed {
 		c.undo(key, l, max(1, cost))
 		d.Remaining = min(d.Limit, d.Remaining+max(1, cost))
@@ -51,10 +65,15 @@ func (c *Client) allAside(calls []Call) Decisions {
 		all.Each = append(all.Each, d)
 		all.Allowed = all.Allowed && d.Allowed
 		all.Unavailable = all.Unavailable || d.Unavailable
-		all.RetryAfter = max(all.RetryAfter, d.RetryAfter)
+		if d.RetryAfter == Never || all.RetryAfter == Never { // the longest wait
+			all.RetryAfter = Never
+		} else {
+			all.RetryAfter = max(all.RetryAfter, d.RetryAfter)
+		}
 	}
 	for i, call := range calls {
 		if d := &all.Each[i]; d.Allowed && !all.Allowed {
+			c.recount(call.Key, *d)
 			c.undo(call.Key, call.Limit, call.Cost)
 			d.Remaining = min(d.Limit, d.Remaining+call.Cost)
 		}

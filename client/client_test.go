@@ -151,6 +151,39 @@ func TestAllowAll(t *testing.T) {
 	}
 }
 
+// Every decision is counted for who made it, whatever call it was part of; looking is none.
+func TestDecisionsAreCounted(t *testing.T) {
+	srv := sluicetest.New(t)
+	c := srv.Client(client.Timeout(time.Second))
+	bucket := client.TokenBucket(100, time.Minute) // of which 2 without the server
+	one := client.Call{Key: "a", Limit: bucket, Cost: 1}
+	do := func() {
+		t.Helper()
+		for _, err := range []error{
+			of(c.Allow(ctx, "k", bucket, 1)), of(c.AllowAll(ctx, []client.Call{one, {Key: "b", Limit: bucket, Cost: 101}})),
+			of(c.AllowMany(ctx, []client.Call{one})), of(c.Reserve(ctx, "r", bucket, 1)), of(c.Acquire(ctx, "p", 10, time.Minute)),
+			of(c.Peek(ctx, "k", bucket, 1)), of(c.Request(ctx, client.Request{Method: "GET", Path: "/", User: "u"})),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	do()
+	srv.Down()
+	do()
+	want := client.Stats{}
+	want.Allowed[client.SourceServer], want.Denied[client.SourceServer] = 5, 2
+	want.Allowed[client.SourceDegraded], want.Denied[client.SourceDegraded] = 5, 2
+	if s := c.Stats(); s.Allowed != want.Allowed || s.Denied != want.Denied {
+		t.Errorf("allowed %v, denied %v, want %v and %v", s.Allowed, s.Denied, want.Allowed, want.Denied)
+	}
+	all, err := c.AllowAll(ctx, []client.Call{one, {Key: "b", Limit: bucket, Cost: 101}})
+	if err != nil || all.Allowed || all.RetryAfter != client.Never {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestReserve(t *testing.T) {
 	srv := sluicetest.New(t)
 	c := srv.Client()

@@ -84,10 +84,7 @@ type local struct {
 // begin starts from a share of what the server said last, or of the whole limit if it
 // never said anything. unix is the server's time.
 func (d *local) begin(e *entry, l Limit, part float64, now, unix time.Duration) {
-	full := float64(l.units)
-	if l.burst != 0 {
-		full = float64(l.burst)
-	}
+	full := float64(l.capacity())
 	k := &e.known
 	*d = local{active: true, since: now, at: now, free: part * full, most: max(1, part*full)}
 	if k.ever {
@@ -109,6 +106,14 @@ func (d *local) begin(e *entry, l Limit, part float64, now, unix time.Duration) 
 		d.free = d.most
 	}
 	d.free = min(d.free, d.most)
+}
+
+// capacity is what a cost is measured against.
+func (l *Limit) capacity() int64 {
+	if l.burst != 0 {
+		return l.burst
+	}
+	return l.units
 }
 
 // length is about how long a limit's window is.
@@ -150,10 +155,10 @@ func (d *local) allow(cost int64, now time.Duration) (retry time.Duration, ok bo
 		d.free = max(0, d.free-float64(cost))
 		d.admitted += cost
 		return 0, true
-	case d.length > 0:
-		return upToMillis(d.endsAt - now), false
 	case float64(cost) > d.most:
 		return ProbeInterval, false // not here; the server may be back
+	case d.length > 0:
+		return upToMillis(d.endsAt - now), false
 	}
 	return max(time.Millisecond, upToMillis(time.Duration(min(need/d.rate, math.MaxInt64/2)))), false
 }
@@ -176,8 +181,8 @@ func (c *Client) degrade(p *part, e *entry, cost int64, now time.Duration) Decis
 	d := Decision{Source: SourceDegraded, Limit: e.known.limit, LimitName: e.known.name, Money: l.algorithm == budget}
 	if e.known.ever {
 		d.Stale = now - e.known.at
-	} else if d.Limit = l.units; l.burst != 0 {
-		d.Limit = l.burst
+	} else {
+		d.Limit = l.capacity()
 	}
 	unix := c.unix()
 	switch policy {
@@ -194,7 +199,9 @@ func (c *Client) degrade(p *part, e *entry, cost int64, now time.Duration) Decis
 			}
 			e.local.begin(e, l, part, now, unix)
 		}
-		d.RetryAfter, d.Allowed = e.local.allow(cost, now)
+		if d.RetryAfter, d.Allowed = e.local.allow(cost, now); cost > l.capacity() {
+			d.RetryAfter = Never
+		}
 		d.Remaining = min(d.Limit, int64(e.local.free))
 	}
 	if d.Allowed {
@@ -230,10 +237,16 @@ func (e *entry) windowAt(unix time.Duration) int64 {
 
 // count counts a decision, under the part's lock.
 func (p *part) count(d Decision) Decision {
-	i := 0
-	if d.Allowed {
-		i = 1
-	}
-	p.tally[d.Source][i]++
+	*p.counter(d)++
 	return d
+}
+
+// uncount takes back what was no decision.
+func (p *part) uncount(d Decision) { *p.counter(d)-- }
+
+func (p *part) counter(d Decision) *uint64 {
+	if d.Allowed {
+		return &p.tally[d.Source][1]
+	}
+	return &p.tally[d.Source][0]
 }

@@ -78,7 +78,12 @@ func (c *Client) AllowAll(ctx context.Context, calls []Call, opts ...CallOption)
 	if err != nil {
 		return Decisions{}, err
 	}
-	return together(reply, calls)
+	all, err := together(reply, calls)
+	for i, d := range all.Each {
+		d.Allowed = all.Allowed // or it was only looked at
+		c.counted(calls[i].Key, d)
+	}
+	return all, err
 }
 
 // together is RL.ALLOWALL's reply.
@@ -159,6 +164,11 @@ func (c *Client) allowMany(ctx context.Context, calls []Call) ([]Decision, error
 	for _, call := range calls {
 		list = append(list, r.element(call.Limit))
 	}
-	r.end()
-	return list, r.err
+	if r.end(); r.err != nil {
+		return nil, r.err
+	}
+	for i, d := range list {
+		c.counted(calls[i].Key, d)
+	}
+	return list, nil
 }

@@ -50,6 +50,7 @@ func (c *Client) Acquire(ctx context.Context, key string, limit int64, ttl time.
 		if p.Decision = c.acquireAside(key, limit, permits); p.Allowed {
 			p.aside = permits
 		}
+		c.counted(key, p.Decision)
 		return p, nil
 	}
 	if err != nil {
@@ -58,6 +59,7 @@ func (c *Client) Acquire(ctx context.Context, key string, limit int64, ttl time.
 	if p.Decision, err = acquired(reply); err != nil {
 		return nil, err
 	}
+	c.counted(key, p.Decision)
 	if p.Allowed {
 		c.spawn(p.renew)
 	}

@@ -149,6 +149,7 @@ func (c *Client) Request(ctx context.Context, q Request) (Verdict, error) {
 	if f.err != nil {
 		return Verdict{}, f.err
 	}
+	c.counted(v.Key, v.Decision)
 	return v, nil
 }
 

@@ -45,6 +45,7 @@ func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, 
 	if r.err != nil {
 		return nil, r.err
 	}
+	c.counted(key, d)
 	return &Reservation{Decision: d, client: c, key: key, limit: l}, nil
 }
 

@@ -11,7 +11,8 @@ import (
 
 // Stats is what a client has done since it was made.
 type Stats struct {
-	// Allowed and Denied are decisions by Source.
+	// Allowed and Denied are decisions by Source, each call of AllowAll and AllowMany one of
+	// them. Peek and Explain decide nothing.
 	Allowed, Denied [SourceDegraded + 1]uint64
 	// Leased and Returned are units that the server granted, and that went back.
 	Leased, Returned uint64
@@ -62,6 +63,14 @@ func (h *histogram) add(d time.Duration) {
 	i := min(bits.Len64(uint64(max(0, d.Microseconds()))), LatencyBuckets-1)
 	h.counts[i].Add(1)
 	h.sum.Add(int64(d))
+}
+
+// counted counts decisions about a key that were made by the server.
+func (c *Client) counted(key string, d Decision) {
+	p, _ := c.table.part(key)
+	p.mu.Lock()
+	p.count(d)
+	p.mu.Unlock()
 }
 
 // Stats returns what the client has done.
