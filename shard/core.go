@@ -474,7 +474,8 @@ func (c *Core) Clear() {
 	*c = *NewCore(was.wheel.now << tickBits)
 	c.stats, c.counts, c.watch, c.bounds, c.ledger = was.stats, was.counts, was.watch, was.bounds, was.ledger
 	c.ids, c.reserved, c.notes = was.ids, was.reserved, was.notes
-	for _, a := range was.leases.queue {
+	for _, at := range was.leases.queue {
+		a := at.one
 		for i := range a.out {
 			c.unreserveAll(a, &a.out[i])
 		}

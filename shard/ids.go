@@ -118,13 +118,13 @@ func (t *ids) find(now uint64, name string) *ID {
 // remembered are forgotten on the way, up to a bound; more says that it was reached.
 func (t *ids) due(now uint64) (id *ID, more bool) {
 	for range SweepEntriesMax {
-		if len(t.queue) == 0 || t.queue[0].Deadline > now {
+		if len(t.queue) == 0 || t.queue[0].due > now {
 			return nil, false
 		}
-		if id := t.queue[0]; id.Outcome == Open {
+		if id := t.queue[0].one; id.Outcome == Open {
 			return id, true
 		}
-		t.drop(t.queue[0].Name)
+		t.drop(t.queue[0].one.Name)
 	}
 	return nil, true
 }

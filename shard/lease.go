@@ -400,7 +400,7 @@ func (c *Core) sweepLeases(now uint64, budget int) (more bool) {
 		if budget <= 0 {
 			return true
 		}
-		c.expireLeases(now, t.queue[0])
+		c.expireLeases(now, t.queue[0].one)
 	}
 	return false
 }

@@ -116,9 +116,9 @@ func (c *Core) removeIf(f func(key []byte) bool) {
 			c.remove(i, e)
 		}
 	}
-	for _, a := range slices.Clone(c.leases.queue) {
-		if f(a.key) {
-			c.expireLeases(math.MaxUint64, a)
+	for _, at := range slices.Clone(c.leases.queue) {
+		if f(at.one.key) {
+			c.expireLeases(math.MaxUint64, at.one)
 		}
 	}
 }

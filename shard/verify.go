@@ -33,7 +33,7 @@ func (c *Core) verified(n int) {
 // verify returns the first thing that does not hold.
 func (c *Core) verify() error {
 	for _, part := range []func() error{
-		c.verifySlab, c.verifyIndex, c.verifyKeys, c.verifyLimits, c.verifyLogs, c.verifyWheel, c.verifyLedger, c.verifyLeases,
+		c.verifySlab, c.verifyIndex, c.verifyKeys, c.verifyLimits, c.verifyLogs, c.verifyWheel, c.verifyLedger, c.verifyLeases, c.ids.queue.verify,
 	} {
 		if err := part(); err != nil {
 			return err

@@ -19,9 +19,13 @@ func (c *Core) verifyLeases() error {
 	if len(t.byKey) != len(t.queue) {
 		return fmt.Errorf("leases: %d accounts in the heap, %d by key", len(t.queue), len(t.byKey))
 	}
-	for i, a := range t.queue {
-		if a.at != i || t.byKey[string(a.key)] != a || i > 0 && t.queue[(i-1)/2].due > a.due {
-			return fmt.Errorf("leases: the account of %.20q is not in its place in the heap", a.key)
+	if err := t.queue.verify(); err != nil {
+		return fmt.Errorf("leases: %w", err)
+	}
+	for _, at := range t.queue {
+		a := at.one
+		if t.byKey[string(a.key)] != a {
+			return fmt.Errorf("leases: the account of %.20q is not the one in the heap", a.key)
 		}
 		if err := a.verify(); err != nil {
 			return err
@@ -78,6 +82,16 @@ func (a *account) verify() error {
 	for _, u := range a.windows {
 		if u.closes < a.due || !slices.IsSortedFunc(u.parties, func(p, q party) int { return cmp.Compare(p.holder, q.holder) }) {
 			return fmt.Errorf("leases: window %d of %.20q closes early, or its holders are out of order", u.start, a.key)
+		}
+	}
+	return nil
+}
+
+// verify: what is due first stands in front, and each knows its place.
+func (g agenda[T]) verify() error {
+	for i, a := range g {
+		if *a.one.seat() != i || a.due != a.one.dueAt() || i > 0 && g[(i-1)/agendaWidth].due > a.due {
+			return fmt.Errorf("number %d of the agenda is not in its place", i)
 		}
 	}
 	return nil
