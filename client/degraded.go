@@ -163,6 +163,17 @@ func (d *local) allow(cost int64, now time.Duration) (retry time.Duration, ok bo
 	return max(time.Millisecond, upToMillis(time.Duration(min(need/d.rate, math.MaxInt64/2)))), false
 }
 
+// reset is how long it takes until this process's share is whole again.
+func (d *local) reset(now time.Duration) time.Duration {
+	switch {
+	case d.free >= d.most:
+		return 0
+	case d.length > 0:
+		return upToMillis(d.endsAt - now)
+	}
+	return upToMillis(time.Duration(min((d.most-d.free)/d.rate, math.MaxInt64/2)))
+}
+
 // owed is what the server should charge of what was admitted: what would still count.
 func (d *local) owed(now time.Duration) int64 {
 	if !d.active {
@@ -203,6 +214,7 @@ func (c *Client) degrade(p *part, e *entry, cost int64, now time.Duration) Decis
 			d.RetryAfter = Never
 		}
 		d.Remaining = min(d.Limit, int64(e.local.free))
+		d.ResetAfter = e.local.reset(now)
 	}
 	if d.Allowed {
 		e.tally.in(e.windowAt(unix), func(s *sums) { s.degraded += cost })

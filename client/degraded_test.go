@@ -167,6 +167,13 @@ func TestLocalLimit(t *testing.T) {
 		if passed != 10_000 {
 			t.Errorf("%d passed in the new window, want a tenth of the limit", passed)
 		}
+		if d := allow(t, c, "k", limit, 1); d.ResetAfter != d.RetryAfter || d.ResetAfter <= 0 || d.ResetAfter > time.Minute {
+			t.Errorf("%+v, want the window's end", d)
+		}
+		// All that was granted was granted here; so a key that is new has all of its limit.
+		if d := allow(t, c, "b", TokenBucket(1000, 1000*time.Second), 50); !d.Allowed || d.Remaining != 950 || d.ResetAfter != 50*time.Second {
+			t.Errorf("%+v", d)
+		}
 		f.set(func() { f.fault = healthy })
 		rest(2 * ProbeInterval)
 		if d := allow(t, c, "k", limit, 1); d.Source == SourceDegraded || f.usedOf("k")-c.entryOf("k", limit).cur.left != 10_001 {

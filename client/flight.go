@@ -89,8 +89,8 @@ func (c *Client) land(n *node, p *part, e *entry, f *flight, args []any, want, l
 	e.bound(c.accuracy, c.leaseMax, l.Limit, l.Holders)
 	window := l.WindowStart.UnixMilli()
 	e.share.saw(window, l.Granted, l.GrantedTotal)
-	if l.GrantedTotal > 0 {
-		c.sawShare(float64(l.Granted) / float64(l.GrantedTotal))
+	if e.share.total > 0 {
+		c.sawShare(e.share.of(0))
 	}
 	if l.Granted < want {
 		e.slowDown(heard, now)
