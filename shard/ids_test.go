@@ -69,7 +69,7 @@ func TestExportOfIDsInTurns(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil || turns < 6 {
+	if err != nil || turns < 3 { // those that go are not met
 		t.Errorf("%d turns, %v", turns, err)
 	}
 	for i := 1; i < n; i += 2 {
