@@ -8,6 +8,7 @@ SHELL       := /bin/bash
 MAKEFLAGS   += --no-builtin-rules
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
 
 # Knobs: make run ARGS='--listen 127.0.0.1:7000', make fuzz FUZZTIME=1m, make bench-parts BENCH=Decide
 ARGS        ?=
@@ -137,11 +138,12 @@ bench-guards: ## what the guards cost a command at -P 100; fails if it is more t
 bench-parts: ## the Go benchmarks whose names match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-package: build ## what packages hold beside the binary: manual pages and the commented file, in build/
-	mkdir -p build
+package: build ## a Debian package in build/, with manual pages and the commented file
+	rm -rf build && mkdir build
 	bin/sluice man build/man
 	bin/sluice config show --default > build/sluice.yaml
 	bin/sluice check build/sluice.yaml
+	GOARCH=$$(go env GOARCH) VERSION=$$(bin/sluice version | cut -d ' ' -f 2) go run $(NFPM) package -f deploy/nfpm.yaml -p deb -t build
 
 clean: ## remove what build left
 	rm -rf bin build

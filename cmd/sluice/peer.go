@@ -31,6 +31,7 @@ type peer struct {
 	passwordFile string
 	timeout      time.Duration
 
+	given             func(flag string) bool
 	tls               bool
 	ca, cert, key, is string
 }
@@ -49,6 +50,7 @@ func (p *peer) addFlags(c *cobra.Command) {
 		standard = at
 	}
 	flags := c.Flags()
+	p.given = flags.Changed
 	flags.StringVar(&p.server, "server", standard, "`address` of the server: HOST:PORT, the path of a socket, or a URL such as rediss://user@host:6390")
 	flags.StringVar(&p.user, "user", "", "`name` of the user; the password is taken from "+passwordEnv+" or --password-file")
 	flags.StringVar(&p.passwordFile, "password-file", "", "`file` whose first line is the password")
@@ -129,19 +131,25 @@ func (p *peer) place(o *redis.Options, secured *bool) error {
 	return nil
 }
 
-// takePassword reads the password from where it is.
+// takePassword reads the password from where it is. The server that the environment
+// tells of, as in a container, has its own there.
 func (p *peer) takePassword(o *redis.Options) error {
-	o.Password = os.Getenv(passwordEnv)
-	if p.passwordFile == "" {
+	flag, path := "--password-file", p.passwordFile
+	if o.Password = os.Getenv(passwordEnv); path == "" && o.Password == "" && !p.given("server") {
+		of := settings.ByName("requirepass-file")
+		flag, path = of.Env(), os.Getenv(of.Env())
+		o.Password = os.Getenv(settings.ByName("requirepass").Env())
+	}
+	if path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(p.passwordFile)
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("--password-file must be a file that can be read: %w", err)
+		return fmt.Errorf("%s must be a file that can be read: %w", flag, err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	if o.Password = strings.TrimSpace(line); o.Password == "" {
-		return fmt.Errorf("--password-file must be a file with the password on its first line, and %s has none there", p.passwordFile)
+	if o.Password = strings.TrimSuffix(line, "\r"); o.Password == "" {
+		return fmt.Errorf("%s must be a file with the password on its first line, and %s has none there", flag, path)
 	}
 	return nil
 }

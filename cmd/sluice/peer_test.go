@@ -7,6 +7,8 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,6 +84,17 @@ func TestPeers(t *testing.T) {
 	tls := strings.Fields(files.Replace("--server rediss://localhost:@port --cacert @ca --password-file @password"))
 	if out, errs, status := run(t, append([]string{"healthcheck"}, tls...)...); status != 0 || out != "ready\n" {
 		t.Errorf("healthcheck: exit %d, %s%s", status, out, errs)
+	}
+	// The server that the environment tells of is asked with its password, no other.
+	for _, row := range []struct {
+		args   []string
+		status int
+	}{{[]string{"top", "--once"}, 0}, {[]string{"top", "--once", "--server", list[0]}, 1}} {
+		command := exec.Command(program, row.args...)
+		command.Env = append(os.Environ(), "SLUICE_LISTEN="+list[0], "SLUICE_REQUIREPASS_FILE="+ca.path("password"))
+		if out, _ := command.CombinedOutput(); command.ProcessState.ExitCode() != row.status {
+			t.Errorf("%v: exit %d, %s", row.args, command.ProcessState.ExitCode(), out)
+		}
 	}
 	rewrite(t, config, "server: {max_clients: 0}\n")
 	if _, errs, status := run(t, append([]string{"reload"}, tls...)...); status != 3 || !strings.Contains(errs, "sluice.yaml:1:10: server.max_clients: must be from 1 to 1048576, got 0") {
