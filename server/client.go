@@ -51,10 +51,10 @@ func (s *session) describe(byItself bool) string {
 		special = (*modes)(nil).told()
 	}
 	total := sessionBytes + held.read + held.reply + int64(special.bytes) + waiting
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d"+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=0 psub=0 ssub=0 multi=%d"+
 		" qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=%d rbp=%d obl=%d oll=0 omem=%d tot-mem=%d events=%s"+
 		" cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s",
-		s.id, s.peer(), addressText(s.conn.LocalAddr()), descriptorOf(s.conn), about.name, now-w.opened, now-w.heard.Load(), s.flagLetters(about, special), special.commands,
+		s.id, s.peer(), addressText(s.conn.LocalAddr()), descriptorOf(s.conn), about.name, now-w.opened, now-w.heard.Load(), s.flagLetters(about, special), about.database, special.commands,
 		held.rest, max(held.read-held.rest, 0), special.bytes, held.reply, held.replied, waiting, waiting, total, events,
 		command, s.userName(), special.redirect, about.proto, about.lib, about.version)
 }

@@ -134,6 +134,15 @@ func goRedisCalls(t *testing.T, r *rig, client *redis.Client) {
 	if commands, err := client.Command(ctx).Result(); err != nil || commands["rl.allow"] == nil || commands["rl.allow"].FirstKeyPos != 1 {
 		t.Errorf("COMMAND: %v, %v", commands["rl.allow"], err)
 	}
+	if about, err := client.ClientInfo(ctx).Result(); err != nil || about.Name != "test" || about.DB != 3 || about.LastCmd != "client|info" || about.FD < 3 || about.TotalMemory == 0 {
+		t.Errorf("CLIENT INFO: %+v, %v", about, err)
+	}
+	if keys, err := client.CommandGetKeysAndFlags(ctx, "RL.ALLOW", "a", "gcra", 1, "1s").Result(); err != nil || fmt.Sprint(keys) != "[{a [RW access update]}]" {
+		t.Errorf("COMMAND GETKEYSANDFLAGS: %v, %v", keys, err)
+	}
+	if latencies, err := client.Latency(ctx).Result(); err != nil || len(latencies) != 0 {
+		t.Errorf("LATENCY LATEST: %v, %v", latencies, err)
+	}
 	if info, err := client.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master\r\n") {
 		t.Errorf("INFO: %q, %v", info, err)
 	}

@@ -45,12 +45,12 @@ func runQuit(s *session, out []byte, _ [][]byte) ([]byte, error) {
 func runReset(s *session, out []byte, _ [][]byte) ([]byte, error) {
 	s.leaveModes()
 	s.proto = resp2
-	s.say(func(c *client) { c.name, c.proto, c.noEvict, c.noTouch = "", resp2, false, false })
+	s.say(func(c *client) { c.name, c.proto, c.database, c.noEvict, c.noTouch = "", resp2, 0, false, false })
 	s.account.Store(s.server.users.Initial())
 	return redcon.AppendString(out, "RESET"), nil
 }
 
-func runSelect(_ *session, out []byte, args [][]byte) ([]byte, error) {
+func runSelect(s *session, out []byte, args [][]byte) ([]byte, error) {
 	text, negative := strings.CutPrefix(string(args[1]), "-")
 	n, err := algorithms.ParseWhole("index", []byte(text), 0, 1<<31)
 	if err != nil {
@@ -59,6 +59,7 @@ func runSelect(_ *session, out []byte, args [][]byte) ([]byte, error) {
 	if n >= DatabasesMax || negative && n > 0 {
 		return out, errors.New("ERR DB index is out of range")
 	}
+	s.say(func(c *client) { c.database = int(n) })
 	return redcon.AppendOK(out), nil
 }
 

@@ -83,6 +83,7 @@ var serverStatistics = []statistic{
 var workStatistics = []statistic{
 	{"stats", "total_connections_received", "connections accepted", func(v *vitals) any { return v.server.stats.connections.Load() }},
 	{"stats", "total_commands_processed", "commands, errors among them", func(v *vitals) any { return v.server.stats.commands.Load() }},
+	{"stats", "instantaneous_ops_per_sec", "commands in the last second", func(v *vitals) any { return v.server.stats.lastSecond.Load() }},
 	{"stats", "total_error_replies", "error replies", func(v *vitals) any { return v.server.stats.errors.Load() }},
 	{"stats", "protocol_errors", "connections closed for what they sent", func(v *vitals) any { return v.server.stats.protocolErrors.Load() }},
 	{"stats", "rejected_connections", "connections closed before they could send anything", func(v *vitals) any { return v.server.stats.refused.Load() }},

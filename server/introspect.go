@@ -86,6 +86,14 @@ func appendEntry(out []byte, proto int, c *Command) []byte {
 	return out
 }
 
+// keyAccess is what is done with the keys: RW or RO.
+func (c *Command) keyAccess() string {
+	if c.Flags&FlagWrite != 0 {
+		return "RW"
+	}
+	return "RO"
+}
+
 // appendKeySpecs tells where the keys are, in the words of Redis 7.
 func appendKeySpecs(out []byte, proto int, c *Command) []byte {
 	if c.Keys.First == 0 && c.keysOf == nil {
@@ -93,10 +101,7 @@ func appendKeySpecs(out []byte, proto int, c *Command) []byte {
 	}
 	out = appendSet(out, proto, 1)
 	out = appendMap(out, proto, 3)
-	access := "RO"
-	if c.Flags&FlagWrite != 0 {
-		access = "RW"
-	}
+	access := c.keyAccess()
 	out = redcon.AppendBulkString(out, "flags")
 	if c.Keys.First == 0 {
 		out = appendWords(out, proto, []string{access, "incomplete"})
@@ -185,22 +190,47 @@ func listFilter(rest [][]byte) (func(c *Command) bool, error) {
 }
 
 func runCommandGetKeys(_ *session, out []byte, args [][]byte) ([]byte, error) {
-	c, err := lookup(args[2:])
-	if c == nil {
-		return out, fmt.Errorf("ERR Invalid command specified, %s", strings.TrimPrefix(err.Error(), "ERR "))
-	}
-	if c.Keys.First == 0 && c.keysOf == nil {
-		return out, errors.New("ERR The command has no key arguments")
-	}
+	_, keys, err := keysAsked(args[2:])
 	if err != nil {
-		return out, fmt.Errorf("ERR Invalid number of arguments specified for command, usage: %s", c.Usage())
+		return out, err
 	}
-	keys := c.keysIn(args[2:])
 	out = redcon.AppendArray(out, len(keys))
 	for _, key := range keys {
 		out = redcon.AppendBulk(out, key)
 	}
 	return out, nil
+}
+
+func runCommandGetKeysAndFlags(s *session, out []byte, args [][]byte) ([]byte, error) {
+	c, keys, err := keysAsked(args[2:])
+	if err != nil {
+		return out, err
+	}
+	does := []string{c.keyAccess(), "access"}
+	if c.Flags&FlagWrite != 0 {
+		does = append(does, "update")
+	}
+	out = redcon.AppendArray(out, len(keys))
+	for _, key := range keys {
+		out = redcon.AppendBulk(redcon.AppendArray(out, 2), key)
+		out = appendWords(out, s.proto, does)
+	}
+	return out, nil
+}
+
+// keysAsked finds the command of a request that is an argument, and its keys.
+func keysAsked(args [][]byte) (*Command, [][]byte, error) {
+	c, err := lookup(args)
+	if c == nil {
+		return nil, nil, fmt.Errorf("ERR Invalid command specified, %s", strings.TrimPrefix(err.Error(), "ERR "))
+	}
+	if c.Keys.First == 0 && c.keysOf == nil {
+		return nil, nil, errors.New("ERR The command has no key arguments")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("ERR Invalid number of arguments specified for command, usage: %s", c.Usage())
+	}
+	return c, c.keysIn(args), nil
 }
 
 // keysIn are the keys of a request for the command, whose arity is right.

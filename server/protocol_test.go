@@ -133,6 +133,49 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+// TestRequestsCutAnywhere: ten thousand pipelines, each cut at each of its bytes, are the
+// same requests, and the same errors. Between two requests a reader remembers
+// nothing, so of each cut the request is read that it goes through.
+func TestRequestsCutAnywhere(t *testing.T) {
+	const seed = 13
+	cuts := 0
+	for number := range fewer(10_000) {
+		c := chance{rand.New(rand.NewPCG(seed, uint64(number)))}
+		b := c.pipeline()
+		for len(b) > 0 {
+			var whole reader
+			n, args, err := whole.next(b)
+			if n == 0 && err == nil {
+				break // its end is missing
+			}
+			end := n
+			if err != nil {
+				end = len(b)
+			}
+			args = slices.Clone(args)
+			for i := range end {
+				var r reader
+				if n, _, early := r.next(b[:i]); n != 0 || early != nil {
+					if early == nil || err == nil || early.Error() != err.Error() {
+						t.Fatalf("seed %d, pipeline %d: %q is %d bytes, %v", seed, number, b[:i], n, early)
+					}
+					break // what is wrong is seen before the cut from here on
+				}
+				m, again, late := r.next(b)
+				if m != n || fmt.Sprint(late) != fmt.Sprint(err) || !slices.EqualFunc(again, args, bytes.Equal) {
+					t.Fatalf("seed %d, pipeline %d: %q cut at %d is %q, %v; want %q, %v", seed, number, b[:end], i, again, late, args, err)
+				}
+				cuts++
+			}
+			if err != nil {
+				break
+			}
+			b = b[n:]
+		}
+	}
+	t.Logf("%d cuts", cuts)
+}
+
 // pipeline is some commands, now and then inline, now and then with an end that
 // cannot be understood or is missing.
 func (c chance) pipeline() (b []byte) {

@@ -69,7 +69,7 @@ type session struct {
 // client is what a peer says about itself. It never changes: another takes its place.
 type client struct {
 	name, lib, version string
-	proto              int
+	proto, database    int
 	noEvict, noTouch   bool
 }
 
@@ -480,4 +480,7 @@ type stats struct {
 	cutOff         atomic.Int64 // connections that took no replies
 
 	handshakesFailed atomic.Int64
+
+	counted    int64        // of commands, when they were counted last; of tend alone
+	lastSecond atomic.Int64 // commands from then on until they were counted again
 }

@@ -112,6 +112,12 @@ var answerCommands = []*Command{
 		},
 	},
 	{
+		Name: "MODULE", Group: "server", Since: "0.1.0", Complexity: "O(1)", Arity: -2, Summary: "Is there for tools that ask; there are no modules.",
+		Sub: []*Command{
+			{Name: "MODULE LIST", Since: "0.1.0", Complexity: "O(1)", Arity: 2, Flags: forOperators, Summary: "Lists the modules: none.", Reply: "Empty array.", run: nothing},
+		},
+	},
+	{
 		Name: "SLOWLOG", Group: "server", Since: "0.1.0", Complexity: "Depends on the subcommand.", Arity: -2, Summary: "Tells which commands took long.",
 		Sub: []*Command{
 			{

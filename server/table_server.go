@@ -124,6 +124,17 @@ var serverCommands = []*Command{
 					{"COMMAND GETKEYS NOSUCH a", "ERR Invalid command specified, unknown command 'NOSUCH', with args beginning with: 'a' "},
 				},
 			},
+			{
+				Name: "COMMAND GETKEYSANDFLAGS", Since: "0.1.0", Complexity: "O(N), N arguments", Arity: -3, Flags: FlagLoading | FlagStale,
+				Summary: "Tells which arguments of a command are keys, and what is done with them.",
+				Args:    []Arg{{Name: "command"}, {Name: "arg", Optional: true, Multiple: true}},
+				Reply:   "Array of pairs: a key, and a set (RESP2: array) of words: RO or RW, access, update.", run: runCommandGetKeysAndFlags,
+				Examples: []Example{
+					{"COMMAND GETKEYSANDFLAGS RL.ALLOW a gcra 1 1s", "1) 1) \"a\"\n   2) 1) RW\n      2) access\n      3) update"},
+					{"COMMAND GETKEYSANDFLAGS TTL a", "1) 1) \"a\"\n   2) 1) RO\n      2) access"},
+				},
+				Refusals: []Refusal{{"COMMAND GETKEYSANDFLAGS PING", "ERR The command has no key arguments"}},
+			},
 		},
 	},
 }

@@ -115,6 +115,9 @@ func (p patient) Write(b []byte) (n int, err error) {
 // tend is one look at all connections, a second after the last.
 func (s *Server) tend() {
 	now := s.seconds.Add(1)
+	commands := s.stats.commands.Load()
+	s.stats.lastSecond.Store(max(commands-s.stats.counted, 0)) // CONFIG RESETSTAT takes them back
+	s.stats.counted = commands
 	config := s.config()
 	soft, idle := int64(config.OutputSoftTime/time.Second), int64(config.IdleTimeout/time.Second)
 	s.kill(func(c *session) bool {

@@ -214,3 +214,26 @@ func TestHandshakesEnd(t *testing.T) {
 		t.Errorf("open after %d s", HalfSentSecondsMax+1)
 	}
 }
+
+// TestCommandsOfASecond: INFO tells the commands between the last two seconds.
+func TestCommandsOfASecond(t *testing.T) {
+	r := newRig(t, 1)
+	w := r.dial()
+	for _, line := range []string{"PING", "RL.ALLOW k gcra 10 10s", "NOSUCH"} {
+		w.line(t, line)
+	}
+	told := func(want string) {
+		t.Helper()
+		if got := w.line(t, "INFO stats").text; !strings.Contains(got, "\r\ninstantaneous_ops_per_sec:"+want+"\r\n") {
+			t.Errorf("want %s: %s", want, got)
+		}
+	}
+	told("0")
+	r.tend()
+	told("4") // with the INFO before
+	w.line(t, "CONFIG RESETSTAT")
+	r.tend()
+	told("0")
+	r.tend()
+	told("1")
+}
