@@ -99,12 +99,13 @@ plots: ## run the gateways through every failure and draw docs/images/failure-*.
 docs: ## write docs/commands.md and docs/settings.md anew from their tables
 	go test ./server ./internal/settings -run '^TestDocs' -count=1 -args -update
 
-lint: ## formatting, go vet, staticcheck
+lint: ## formatting, go vet, staticcheck; and whether the client builds for systems that the server is not for
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w these:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go -C client/grpc vet ./...
 	go vet -tags invariants $(INVARIANTS)
 	go run $(STATICCHECK) ./...
+	GOOS=windows go build ./client/...
 
 # What the pages quote of the Go benchmarks. They run before anything else is started.
 QUOTED := go test -run '^$$' -benchmem -benchtime 300ms ./algorithms ./client ./shard -bench

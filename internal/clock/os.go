@@ -22,12 +22,9 @@
 package clock
 
 import (
-	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -132,15 +129,6 @@ func (l *bootLine) learn(skew, mono, lower int64) {
 	}
 	l.checked.Store(mono)
 	l.skew.Store(skew)
-}
-
-// kernelBoot reads the kernel's boot time by system call.
-func kernelBoot() (uint64, error) {
-	var t unix.Timespec
-	if err := unix.ClockGettime(bootClockID, &t); err != nil {
-		return 0, fmt.Errorf("read boot time: %w", err)
-	}
-	return uint64(t.Nano()), nil
 }
 
 // Stopwatch measures the time since it was made, suspend included. It reads the monotonic clock alone, which costs about

@@ -1,3 +1,5 @@
+//go:build unix
+
 package server
 
 // What the process has used of its processors, for INFO cpu. The system is asked: the
