@@ -105,7 +105,7 @@ func TestFailures(t *testing.T) {
 			"fixed window": client.FixedWindow(failLimit, failWindow), "token bucket": client.TokenBucket(failLimit, failWindow),
 		} {
 			t.Run(f.name+" "+kind, func(t *testing.T) {
-				if key := f.name + kind; key != "killedfixed window" && key != "lossytoken bucket" && key != "crashfixed window" {
+				if key := f.name + kind; key != "killedfixed window" && key != "lossytoken bucket" {
 					heavy(t)
 				}
 				simulate(t, failWindow, func(w *world) {
