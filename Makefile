@@ -96,8 +96,8 @@ plots: ## run the gateways through every failure and draw docs/images/failure-*.
 	go test ./client/sluicetest -run '^TestFailures$$' -count=1 -args -plots $(CURDIR)/bin/failures.json
 	go run ./bench/draw bin/failures.json docs/images
 
-docs: ## write docs/commands.md and docs/settings.md anew from their tables
-	go test ./server ./internal/settings -run '^TestDocs' -count=1 -args -update
+docs: ## write anew what is made of tables and figures: pages of commands, settings and sizing, the dashboard
+	go test ./server ./internal/settings ./bench -run '^TestDocs' -count=1 -args -update
 
 lint: ## formatting, go vet, staticcheck; and whether the client builds for systems that the server is not for
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w these:"; echo "$$unformatted"; exit 1; fi

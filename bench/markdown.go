@@ -175,7 +175,7 @@ func (r *Report) figures() (string, error) {
 	return "", errors.New("the figures of the README need the stage pipelines")
 }
 
-// Docs writes the page and the samples into docs/ below a directory, and the figures into its README.md. The pictures are
+// Docs writes the page and the samples into docs/ below a directory, and the figures into its README.md and the page on sizing. The pictures are
 // drawn from the samples by bench/draw.
 func (r *Report) Docs(dir string) error {
 	figures, err := r.figures()
@@ -187,17 +187,18 @@ func (r *Report) Docs(dir string) error {
 	if err != nil {
 		return err
 	}
-	before, rest, ok := strings.Cut(string(text), figuresBegin)
-	_, after, ok2 := strings.Cut(rest, figuresEnd)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s has no place for figures, between %s and %s", readme, strings.TrimSpace(figuresBegin), figuresEnd)
+	page, err := putBetween(string(text), readme, figuresBegin, figuresEnd, figures)
+	if err != nil {
+		return err
 	}
 	var samples strings.Builder
 	if err := r.JSON(&samples); err != nil {
 		return err
 	}
+	docs := filepath.Join(dir, "docs")
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "docs", "performance.json"), []byte(samples.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "docs", "performance.md"), []byte(r.Markdown()), 0o644),
-		os.WriteFile(readme, []byte(before+figuresBegin+figures+figuresEnd+after), 0o644))
+		os.WriteFile(filepath.Join(docs, "performance.json"), []byte(samples.String()), 0o644),
+		os.WriteFile(filepath.Join(docs, "performance.md"), []byte(r.Markdown()), 0o644),
+		os.WriteFile(readme, []byte(page), 0o644),
+		writeSizing(docs))
 }

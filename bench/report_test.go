@@ -70,7 +70,11 @@ func TestTargets(t *testing.T) {
 func TestDocs(t *testing.T) {
 	dir := t.TempDir()
 	readme := filepath.Join(dir, "README.md")
-	if err := os.Mkdir(filepath.Join(dir, "docs"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "docs", "operations"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sizing := filepath.Join(dir, "docs", "operations", "sizing.md")
+	if err := os.WriteFile(sizing, []byte(sizingBegin+sizingEnd), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	write := func(text string) {
@@ -95,6 +99,9 @@ func TestDocs(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "docs", "performance.md"))
 	if err != nil || !strings.Contains(string(page), "| 4 | b |") || !strings.Contains(string(page), "31 × | ≥ 30 × | yes |") {
 		t.Errorf("the page is %s (%v)", page, err)
+	}
+	if page, err := os.ReadFile(sizing); err != nil || !strings.Contains(string(page), "in pipelines of 100 | 0.03 µs |") || !strings.Contains(string(page), "| "+unknown+" |") {
+		t.Errorf("the page on sizing is %s (%v)", page, err)
 	}
 	write("no place")
 	if err := r.Docs(dir); err == nil {
