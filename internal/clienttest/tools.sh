@@ -1,4 +1,4 @@
-# redis-cli and redis-benchmark, as people use them. run.sh reads this file.
+# redis-cli, redis-benchmark and the exporter for Prometheus, as people use them. run.sh reads this file.
 
 # tool WHAT EXPECTED COMMAND …: what a tool prints must have a text in it, and no
 # complaint.
@@ -59,3 +59,25 @@ for protocol in '' -3; do
 done
 rows+=("| redis-benchmark | $(redis-benchmark --version | cut -d' ' -f2) | 2, 3 | yes | yes | $([ $ok = yes ] && echo passes || echo FAILS) |")
 echo "redis-benchmark: $ok"
+
+# The exporter of Debian is a service once it is installed, so it is only unpacked.
+ok=yes
+fetch() { (cd "$work" && apt-get download -qq prometheus-redis-exporter >/dev/null 2>&1 && dpkg -x prometheus-redis-exporter_*.deb exporter); }
+fetch || { [ "$(id -u)" -eq 0 ] && apt-get update -qq && fetch; } || echo 'prometheus-redis-exporter cannot be fetched'
+exporter=$work/exporter/usr/bin/prometheus-redis-exporter
+scrape='import sys, time, urllib.request
+for attempt in range(50):
+    try: print(urllib.request.urlopen(sys.argv[1]).read().decode()); break
+    except OSError: time.sleep(0.1)'
+for way in "${open[0]} " "${closed[0]} sesame"; do
+	read -r at password <<<"$way"
+	port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	REDIS_PASSWORD=$password "$exporter" -redis.addr "redis://127.0.0.1:$at" -web.listen-address "127.0.0.1:$port" -export-client-list >"$work/exporter.log" 2>&1 &
+	pids+=($!)
+	for expected in '^redis_up 1$' '^redis_exporter_last_scrape_error{err=""} 0$' '^redis_commands_duration_seconds_total{cmd="rl.allow"} ' '^redis_errors_total{err="ERR"} ' '^redis_connected_clients_details{.*cmd="client|list"'; do
+		tool "redis_exporter, password '$password': $expected" "$expected" /usr/bin/python3 -c "$scrape" "http://127.0.0.1:$port/metrics"
+	done
+	tool "redis_exporter, password '$password': its log" 'Providing metrics' cat "$work/exporter.log"
+done
+rows+=("| redis_exporter (Prometheus) | $("$exporter" --version 2>&1 | grep -o '[0-9]*\.[0-9]*\.[0-9]*' | head -n 1) | 2 | yes | no | $([ $ok = yes ] && echo passes || echo FAILS) |")
+echo "redis_exporter: $ok"
