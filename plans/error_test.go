@@ -102,7 +102,8 @@ var planErrors = []struct{ text, want string }{
 }
 
 var syntaxErrors = []struct{ text, want string }{
-	{"\tlimits: 5", `tab character cannot use as a map key directly (line 1, column 7)`},
+	{"\tlimits: 5", `a tab cannot indent: use spaces (line 1, column 7)`},
+	{"limits:\n\trpm: 5", `a tab cannot indent: use spaces (line 2, column 1)`},
 	{`limits: {a`, `could not find flow map content (line 1, column 10)`},
 	{`limits: 'x`, `could not find end character of single-quoted text (line 1, column 9)`},
 	{"limits:\n-\ncosts: {}", `this entry of a list is empty (line 2, column 1)`},

@@ -327,6 +327,9 @@ const parserMessageMax = 120
 
 // oneLine makes a message of the parser printable.
 func oneLine(message string) string {
+	if strings.HasPrefix(message, "found character '\t'") || strings.HasPrefix(message, "tab character cannot") {
+		return "a tab cannot indent: use spaces"
+	}
 	var b strings.Builder
 	for _, c := range strings.ReplaceAll(message, "'\t'", "'\\t'") {
 		if b.Len() > parserMessageMax {
