@@ -84,6 +84,7 @@ type Shard struct {
 	quit     chan struct{}
 
 	journal   Journal // nil: nothing is kept
+	pieces    pieces  // of all shards
 	everyPart bool    // a part is answered only when its records are durable
 }
 
@@ -230,7 +231,12 @@ func (s *Shard) loop() {
 func (s *Shard) flush() {
 	for more := true; more; {
 		s.own()
-		if s.journal == nil || !s.core.Owes() || s.journal.Behind() {
+		if s.journal == nil || s.journal.Behind() {
+			s.release()
+			return
+		}
+		s.pieces.flush(s.journal)
+		if !s.core.Owes() {
 			s.release()
 			return
 		}

@@ -53,7 +53,7 @@ func (s *Shard) repay(l *loan) {
 type Held struct {
 	Now uint64
 	set *Set
-	ids bool // an id was put, so the journal is told at once
+	ids bool // an id was put, so what was done becomes one piece
 }
 
 // core is the core of a shard that is owned.
@@ -113,31 +113,36 @@ func (set *Set) Hold(numbers []int, f func(h *Held)) error {
 }
 
 // handOver hands the journal what the shards of some numbers owe it, if it must be
-// durable before anything is answered, and returns where it will be said that it is; or
-// if it is about ids, which the journal is told at once.
+// durable before anything is answered, and returns where it will be said that it is. What
+// ids have changed becomes a piece in any case.
 func (h *Held) handOver(order []int) (durable chan error) {
 	s := h.set.shards[order[0]]
 	owes := func(n int) bool { return h.core(n).Owes() }
 	if s.journal == nil || !s.everyPart && !h.ids || !slices.ContainsFunc(order, owes) {
 		return nil
 	}
-	records := s.journal.Buffer()
+	if !s.everyPart {
+		h.set.pieces.add(h, order, s.journal)
+		return nil
+	}
+	durable = make(chan error, 1)
+	s.journal.Submit(h.Now, h.take(order, s.journal.Buffer(), s.journal), func(err error) { durable <- err })
+	return durable
+}
+
+// take appends what some shards owe to records, submitting what is more than is taken
+// at once.
+func (h *Held) take(order []int, records []byte, journal Journal) []byte {
 	for _, n := range order {
 		for c := h.core(n); c.Owes(); {
 			if len(records) >= RecordsBytesMax {
-				s.journal.Submit(h.Now, records, nil)
-				records = s.journal.Buffer()
+				journal.Submit(h.Now, records, nil)
+				records = journal.Buffer()
 			}
 			records, _ = c.TakeRecords(h.Now, records)
 		}
 	}
-	if !s.everyPart {
-		s.journal.Submit(h.Now, records, nil)
-		return nil
-	}
-	durable = make(chan error, 1)
-	s.journal.Submit(h.Now, records, func(err error) { durable <- err })
-	return durable
+	return records
 }
 
 // runJoint does all operations of a batch in order, at one instant, while it owns

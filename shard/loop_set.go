@@ -8,6 +8,7 @@ import "sync"
 // Set is all shards of a server.
 type Set struct {
 	shards []*Shard
+	pieces pieces
 	group  sync.WaitGroup
 }
 
@@ -124,10 +125,11 @@ func (set *Set) Bound(b Bounds) {
 // Journal begins to hand changes to a journal: with everyPart before they are
 // answered, else within FlushInterval. Call it before any batch runs.
 func (set *Set) Journal(j Journal, everyPart bool) {
+	set.pieces = newPieces()
 	for n, s := range set.shards {
 		set.On(n, func(c *Core, _ uint64) {
 			c.Journal(n, len(set.shards))
-			s.journal, s.everyPart = j, everyPart
+			s.journal, s.everyPart, s.pieces = j, everyPart, set.pieces
 		})
 	}
 }
@@ -139,11 +141,13 @@ func (set *Set) Flush() (all bool) {
 	for n, s := range set.shards {
 		for more := s.journal != nil; more; {
 			set.On(n, func(c *Core, now uint64) {
-				if more = c.Owes(); !more {
+				if s.journal.Behind() {
+					all = all && !c.Owes() && set.pieces.empty()
+					more = false
 					return
 				}
-				if s.journal.Behind() {
-					more, all = false, false
+				set.pieces.flush(s.journal)
+				if more = c.Owes(); !more {
 					return
 				}
 				records, _ := c.TakeRecords(now, s.journal.Buffer())
