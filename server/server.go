@@ -103,6 +103,7 @@ type Server struct {
 	stats   stats
 	blocks  []measures
 	canary  canary
+	elapsed func() time.Duration // of a clock that nobody sets; nil: there is none
 	ending  atomic.Bool
 	drains  atomic.Bool   // told to end soon
 	quit    chan struct{} // closed when the server ends
@@ -154,7 +155,7 @@ func New(o Options) *Server {
 			s.SettleDue()
 		}
 	})
-	if s.canary.elapsed = o.Elapsed; o.Elapsed != nil {
+	if s.elapsed, s.canary.elapsed = o.Elapsed, o.Elapsed; o.Elapsed != nil {
 		s.canary.last.Store(int64(o.Elapsed()))
 		s.group.Go(s.canaryLoop)
 	}

@@ -303,7 +303,7 @@ func (s *session) alone(c *Command, args [][]byte) bool {
 		return true
 	}
 	s.out = out
-	return len(s.out) < OutBytesMax || s.write()
+	return s.spill()
 }
 
 // do runs a command, measures it, and returns what is to be written with its reply.
@@ -314,7 +314,7 @@ func (s *session) do(c *Command, args [][]byte) (out []byte, err error) {
 		return nil, err
 	}
 	if c.Flags&FlagFast == 0 {
-		began := s.server.clock.Now()
+		began := s.server.measuredAt()
 		out, err = c.run(s, s.out, args)
 		took := s.since(began)
 		s.shared = began - min(began, s.arrived) + took

@@ -75,7 +75,7 @@ func newFed(t testing.TB) (*Server, *session) {
 		t.Fatal(err)
 	}
 	set := shard.NewSet(2, now)
-	s := New(Options{Shards: set, Clock: now, Random: rand.NewPCG(3, 4), Logger: slog.New(slog.DiscardHandler)})
+	s := New(Options{Shards: set, Clock: now, Random: rand.NewPCG(3, 4), Logger: slog.New(slog.DiscardHandler), Elapsed: clock.NewStopwatch().Elapsed})
 	t.Cleanup(func() {
 		s.Close()
 		set.Close()

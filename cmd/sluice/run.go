@@ -60,7 +60,7 @@ func (f *service) clock() (*timekeeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &timekeeper{elapsed: func() time.Duration { return time.Duration(source.Boot()) }}
+	t := &timekeeper{elapsed: clock.NewStopwatch().Elapsed}
 	if f.TestClock {
 		still := clock.NewTest()
 		t.Clock, t.test, t.correct = still, still, func() {}
