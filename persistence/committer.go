@@ -233,7 +233,8 @@ func (c *Committer) drain() {
 	}
 }
 
-// do runs f on the committer's goroutine, behind everything submitted before and with no sync running.
+// do runs f on the committer's goroutine, behind everything submitted before and with no sync running. What was submitted
+// is written afterwards if f has not done so: whoever waits for it may be all who would submit more.
 func (c *Committer) do(f func()) error {
 	finished := make(chan struct{})
 	request := func() {
@@ -243,6 +244,9 @@ func (c *Committer) do(f func()) error {
 			c.queue.finishSync(c.clock(), <-c.synced)
 		}
 		f()
+		if !c.closing {
+			c.queue.flush(c.clock())
+		}
 	}
 	select {
 	case c.requests <- request:

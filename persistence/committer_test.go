@@ -358,6 +358,45 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	})
 }
 
+// Whatever a request finds in the channel is written, also by one that has nothing to do on the disk: nobody else may come
+// who would write it.
+func TestRequestsWriteWhatTheyFind(t *testing.T) {
+	for _, mode := range []persistence.Mode{persistence.Always, persistence.EverySec} {
+		synctest.Test(t, func(t *testing.T) {
+			fs := faultfs.New(1)
+			c, stop := commit(t, fs, persistence.Config{Mode: mode})
+			slow(fs, faultfs.OpSync, "journal", 10*ms)
+			for i := range 30 { // which of the two goes first is drawn
+				snapshot, err := c.BeginSnapshot(1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := snapshot.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				// While the goroutine syncs the first batch, a second one and a request come.
+				send(c, fmt.Sprintf("first%d=1", i), nil)
+				synctest.Wait()
+				answer := make(chan error, 1)
+				send(c, fmt.Sprintf("second%d=1", i), func(err error) { answer <- err })
+				go snapshot.Abort()
+				select {
+				case err := <-answer:
+					if err != nil {
+						t.Error(err)
+					}
+				case <-time.After(time.Second):
+					t.Fatalf("%v, round %d: a batch waits for ever", mode, i)
+				}
+			}
+			if err := c.Close(1); err != nil {
+				t.Error(err)
+			}
+			stop()
+		})
+	}
+}
+
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs := faultfs.New(1)
