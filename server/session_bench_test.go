@@ -113,6 +113,20 @@ func (f *feed) run(c *session, n int) {
 	}
 }
 
+// benchLeast has a session answer b.N requests in short turns and reports the time of a
+// request in the best of them: so who else is at work on the machine counts for little.
+func benchLeast(b *testing.B, c *session, f *feed) {
+	const turn = 2000
+	least := time.Hour
+	b.ResetTimer()
+	for n := 0; n < b.N; n += turn {
+		began := time.Now() // reason: what a benchmark is for
+		f.run(c, turn)
+		least = min(least, time.Since(began))
+	}
+	b.ReportMetric(float64(least)/turn, "least-ns/op")
+}
+
 // threeLimits is a plan such as services have.
 const threeLimits = "{limits: {rpm: {algorithm: sliding_counter, limit: 60000, window: 1m}, burst: {algorithm: token_bucket, limit: 100, window: 1s}, day: {algorithm: fixed_window, limit: 1000000, window: day}}}"
 
