@@ -76,7 +76,7 @@ var answerCommands = []*Command{
 		Name: "OBJECT", Group: "generic", Since: "0.1.0", Complexity: "Depends on the subcommand.", Arity: -2, Summary: "Tells how a key is kept.",
 		Sub: []*Command{
 			views("OBJECT ENCODING", "Tells what a key's state is kept in.", "Bulk string: entry, log or permits", encoding, `"entry"`),
-			views("OBJECT FREQ", "Tells how hot a key is.", "Integer: the binary digits of the units that are used of it", frequency, "(integer) 1"),
+			views("OBJECT FREQ", "Tells how hot a key is.", "Integer: how many binary digits the number of units has that are used of it, for tools such as `redis-cli --hotkeys`. It is of the state and not counted: RL.TOP HOT counts", frequency, "(integer) 1"),
 			views("OBJECT IDLETIME", "Tells how long ago a key was last charged.", "Integer: seconds", idleTime, "(integer) 0"),
 			views("OBJECT REFCOUNT", "Is there for tools that ask.", "Integer: 1", refCount, "(integer) 1"),
 		},

@@ -9,6 +9,10 @@ package shard
 // which is from then on the most by which its own count may be too high. All counts are
 // halved once a minute, so a sketch tells of the last minutes.
 //
+// Every denial is counted. Of charges those are that come first in a minute, so that what
+// somebody tries by hand is told as it was; when there have been many, one of some is
+// looked at and stands for all of them, for more would cost more than a decision.
+//
 //	set 0   ┃ user:42 90 (0) ┃ ip:10.0.0.9 31 (4) ┃ … 8 counters
 //	set 1   ┃ …
 
@@ -22,16 +26,18 @@ const (
 
 	sketchSets = 32
 	sketchWays = 8
-	// hotEvery is of how many charges one is looked at, on average. It is picked at
-	// random, so that keys that come in turns are met alike.
-	hotEvery = 16
+	// HotExactMax is how many charges are all counted between two halvings: a thousand a
+	// second.
+	HotExactMax = 1 << 16
+	// HotEvery is of how many charges one is looked at after that, on average. It is
+	// picked at random, so that keys that come in turns are met alike.
+	HotEvery = 16
 )
 
 // watch is all that a core remembers.
 type watch struct {
 	denied  sketch
 	hot     sketch
-	skip    uint32 // charges until the next one is looked at
 	chance  uint64
 	denials []Denial // a ring
 	at      int      // where the next one goes
@@ -84,6 +90,8 @@ type Denial struct {
 type sketch struct {
 	counters *[sketchSets][sketchWays]Heavy // nil: nothing was counted yet
 	halve    uint64                         // when to do so next
+	added    uint32                         // how often something was added since
+	skip     uint32                         // how many are to be left out
 }
 
 // add counts n for the key of an operation.
@@ -92,6 +100,7 @@ func (s *sketch) add(now uint64, op *Op, n uint64) {
 		s.counters, s.halve = new([sketchSets][sketchWays]Heavy), now+HalfLifeNanos
 	}
 	s.age(now)
+	s.added++
 	set := &s.counters[op.hash%sketchSets]
 	least := &set[0]
 	for i := range set {
@@ -116,7 +125,7 @@ func (s *sketch) age(now uint64) {
 		return
 	}
 	times := min((now-s.halve)/HalfLifeNanos+1, 63)
-	s.halve = now + HalfLifeNanos
+	s.halve, s.added, s.skip = now+HalfLifeNanos, 0, 0
 	for i := range s.counters {
 		for j := range s.counters[i] {
 			h := &s.counters[i][j]
@@ -141,15 +150,25 @@ func (s *sketch) all(now uint64, f func(*Heavy)) {
 	}
 }
 
-// sawCharge looks at one charge of many.
+// sawCharge counts a charge, or one of many for all of them.
 func (w *watch) sawCharge(now uint64, op *Op) {
-	if w.skip > 0 {
-		w.skip--
+	if w.hot.skip > 0 {
+		w.hot.skip--
+		return
+	}
+	w.lookAt(now, op)
+}
+
+// lookAt is what sawCharge does for the charges that are not left out; by itself, so that
+// leaving one out is no call.
+func (w *watch) lookAt(now uint64, op *Op) {
+	if w.hot.age(now); w.hot.added < HotExactMax {
+		w.hot.add(now, op, 1)
 		return
 	}
 	w.chance = w.chance*6364136223846793005 + 1442695040888963407
-	w.skip = uint32(w.chance>>33) % (2*hotEvery - 1)
-	w.hot.add(now, op, hotEvery)
+	w.hot.skip = uint32(w.chance>>33) % (2*HotEvery - 1)
+	w.hot.add(now, op, HotEvery)
 }
 
 // sawDenial remembers a denial.
@@ -171,8 +190,8 @@ func (w *watch) sawDenial(now uint64, op *Op) {
 }
 
 // Heaviest calls f for the keys that are denied most, or charged most; there may be
-// a few hundred. Counts of charges are estimates: one of hotEvery is looked at. What f
-// is given is the core's own.
+// a few hundred. Counts of charges are estimates where there were more than HotExactMax in
+// a minute. What f is given is the core's own.
 func (c *Core) Heaviest(now uint64, denied bool, f func(*Heavy)) {
 	if denied {
 		c.watch.denied.all(now, f)

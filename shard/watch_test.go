@@ -123,3 +123,45 @@ func TestHot(t *testing.T) {
 		t.Errorf("%v allocations", allocs)
 	}
 }
+
+// What somebody tries by hand is told as it was: at first, and in a minute with few
+// charges after one with many.
+func TestHotByHand(t *testing.T) {
+	c := NewCore(0)
+	limit := newLimit(algorithms.FixedWindow, 1_000_000, time.Hour)
+	charge := func(now uint64, key string, times int) {
+		ops := []Op{{Key: []byte(key), Call: algorithms.Call{Limit: limit, Cost: 1}}}
+		for range times {
+			c.Step(now, ops, []uint32{0})
+		}
+	}
+	told := func(now uint64, key string) (count uint64) {
+		c.Heaviest(now, false, func(h *Heavy) {
+			if string(h.Key()) == key {
+				count = h.Count - h.Over
+			}
+		})
+		return count
+	}
+	charge(1, "first", 3)
+	charge(1, "second", 40)
+	if first, second := told(1, "first"), told(1, "second"); first != 3 || second != 40 {
+		t.Errorf("3 and 40 charges are told as %d and %d", first, second)
+	}
+	charge(1, "busy", HotExactMax-43)
+	if busy := told(1, "busy"); busy != HotExactMax-43 {
+		t.Errorf("%d charges are told as %d", HotExactMax-43, busy)
+	}
+	charge(1, "busy", HotExactMax)
+	if busy := told(1, "busy"); busy < 2*HotExactMax*9/10 || busy > 2*HotExactMax*11/10 {
+		t.Errorf("%d charges are told as %d", 2*HotExactMax-43, busy)
+	}
+	const later = HalfLifeNanos + 1
+	if first := told(later, "first"); first != 1 {
+		t.Errorf("3 charges, halved, are told as %d", first)
+	}
+	charge(later, "third", 5)
+	if third := told(later, "third"); third != 5 {
+		t.Errorf("5 charges in the minute after are told as %d", third)
+	}
+}
