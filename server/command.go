@@ -96,8 +96,7 @@ type Command struct {
 	// keysOf finds the keys of a request where Keys cannot say where they are.
 	keysOf func(args [][]byte) [][]byte
 
-	// A pair or run is set, or neither in a row that only has Sub. Where both are,
-	// parse hands over to run, with errAlone, what must be done alone.
+	// A pair or run is set, or neither in a row that only has Sub.
 	//
 	// parse adds operations to the session's batch; its error is the reply, and
 	// nothing is done. write turns the answered operations into the reply.

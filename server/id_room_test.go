@@ -24,7 +24,7 @@ func TestNoRoomForIDs(t *testing.T) {
 		n := 1
 		for ; n < 1000; n++ {
 			if reply := ask(fmt.Sprintf(command, n)); strings.HasPrefix(reply, "-") {
-				if reply != "-"+errNoIDRoom.Error()+"\r\n" {
+				if reply != "-"+errNoIDRoom+"\r\n" {
 					t.Fatal(reply)
 				}
 				break

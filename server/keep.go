@@ -82,7 +82,11 @@ func (r restraint) tame(ops []shard.Op) error {
 		return nil
 	}
 	for i := range ops {
-		switch op := &ops[i]; op.Kind {
+		op := &ops[i]
+		if op.Again != nil { // what it was answered may not be on disk
+			return errUnsaved(r.refusing)
+		}
+		switch op.Kind {
 		case shard.Allow:
 			op.Kind = shard.Try
 		case shard.Reset, shard.Debit, shard.Refund, shard.Release, shard.Renew, shard.Lease, shard.Return, shard.Report:

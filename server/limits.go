@@ -95,7 +95,7 @@ func (q question) one(s *session, args [][]byte) error {
 		return err
 	}
 	if isPlan(rest[0]) {
-		return q.onePlan(s, key, rest)
+		return q.onePlan(s, args)
 	}
 	if len(rest) < 3 {
 		return byCommand[strings.ToUpper(string(args[0]))].arityError()
@@ -118,34 +118,32 @@ func (q question) one(s *session, args [][]byte) error {
 	if len(rest) == 0 {
 		return s.ask(q.kind, key, spec, cost)
 	}
-	return q.withOptions(s, key, spec, cost, rest)
+	return q.withOptions(s, args, spec, cost, rest)
 }
 
 // withOptions goes on where options follow the cost.
-func (q question) withOptions(s *session, key []byte, spec algorithms.Spec, cost uint64, rest [][]byte) error {
-	var again remembering
-	if err := parseOptions(&spec, rest, again.idempotent()); err != nil {
+func (q question) withOptions(s *session, args [][]byte, spec algorithms.Spec, cost uint64, rest [][]byte) error {
+	s.again = remembering{}
+	if err := parseOptions(&spec, rest, options{again: &s.again}); err != nil {
 		return err
 	}
-	if again.name != "" && q.kind == shard.Peek {
+	if s.again.name == nil {
+		return s.ask(q.kind, args[1], spec, cost)
+	}
+	if q.kind == shard.Peek {
 		return errors.New("ERR IDEMPOTENT is for RL.ALLOW; a look may be repeated anyway")
 	}
-	if err := s.ask(q.kind, key, spec, cost); err != nil || again.name == "" {
+	first := len(s.batch.Ops)
+	if err := s.ask(q.kind, args[1], spec, cost); err != nil {
 		return err
 	}
-	s.again = again
-	return errAlone
+	s.rememberCall(first, args)
+	return nil
 }
 
-// runAllowAgain is RL.ALLOW with IDEMPOTENT.
-func runAllowAgain(s *session, out []byte, args [][]byte) ([]byte, error) {
-	if err := askAllow.one(s, args); err != errAlone {
-		return nil, err
-	}
-	ops := s.batch.Ops
-	return s.remember(out, s.again, args[1], questionOf(withoutID(args, s.again)...), false, func(out []byte, _ string) []byte {
-		return s.appendGroup(out, ops)
-	})
+// rememberCall gives RL.ALLOW the id that it has brought.
+func (s *session) rememberCall(first int, args [][]byte) {
+	s.remember(first, &s.again, args[1], s.questionOf(withoutID(args, s.again.name)), asCall)
 }
 
 // parseCharge parses key algorithm limit window amount for RL.REFUND and RL.DEBIT.
@@ -255,34 +253,54 @@ var aligns = []struct {
 	{"JITTER", algorithms.AlignJitter},
 }
 
-// options reads options that only some commands have: the value of word, if it is
-// one of them, and how many words it took.
+// options are what only some commands have besides the options of a limit.
 type options struct {
-	words []string
+	again *remembering // takes IDEMPOTENT id [TTL d]; nil: there is none
+	words []string     // more, the value of which parse reads
 	parse func(word string, rest [][]byte) (took int, err error)
+}
+
+// list lists all words.
+func (o *options) list() []string {
+	list := slices.Clone(optionWords)
+	if o.again != nil {
+		list = append(list, idempotentWord)
+	}
+	return append(list, o.words...)
 }
 
 // parseOptions reads the options after the cost: those of a limit, and more.
 func parseOptions(spec *algorithms.Spec, rest [][]byte, more options) error {
-	seen := make(map[string]bool, len(rest)/2)
+	var buf [commandNameBytesMax]byte
+	var seen uint64
 	for len(rest) > 0 {
-		word := strings.ToUpper(string(rest[0]))
-		own := slices.Contains(optionWords, word)
-		if !own && !slices.Contains(more.words, word) {
-			return unknownOption(rest[0], append(slices.Clone(optionWords), more.words...))
+		word := capitals(&buf, rest[0])
+		own := indexOf(optionWords, word)
+		other := indexOf(more.words, word)
+		again := more.again != nil && string(word) == idempotentWord
+		bit := uint64(1) << (own + 1) // none is its own
+		switch {
+		case own >= 0:
+		case other >= 0:
+			bit = 2 << (len(optionWords) + other)
+		case !again:
+			return unknownOption(rest[0], more.list())
 		}
 		if len(rest) < 2 {
-			return fmt.Errorf("ERR %s wants a value after it", word)
+			return fmt.Errorf("ERR %s wants a value after it", string(word))
 		}
-		if seen[word] {
-			return fmt.Errorf("ERR %s is given twice", word)
+		if seen&bit != 0 {
+			return fmt.Errorf("ERR %s is given twice", string(word))
 		}
-		seen[word] = true
+		seen |= bit
 		took, err := 2, error(nil)
-		if own {
-			err = parseOption(spec, word, rest[1])
-		} else {
-			took, err = more.parse(word, rest)
+		switch {
+		case again:
+			took, err = more.again.parseIdempotent(rest)
+		case own >= 0:
+			err = parseOption(spec, optionWords[own], rest[1])
+		default:
+			took, err = more.parse(more.words[other], rest)
 		}
 		if err != nil {
 			return err
@@ -290,6 +308,21 @@ func parseOptions(spec *algorithms.Spec, rest [][]byte, more options) error {
 		rest = rest[took:]
 	}
 	return nil
+}
+
+// is says whether a word is an option's, in whatever case.
+func is(word []byte, option string) bool {
+	return len(word) == len(option) && strings.EqualFold(string(word), option)
+}
+
+// indexOf is where a word stands in a list, -1 if it does not.
+func indexOf(list []string, word []byte) int {
+	for i := range list {
+		if list[i] == string(word) {
+			return i
+		}
+	}
+	return -1
 }
 
 // parseOption reads one option of a limit.
@@ -348,6 +381,11 @@ func unknownOptionOf(word []byte, words []string, after string) error {
 
 // writeDecision is the reply of RL.ALLOW and RL.PEEK.
 func writeDecision(s *session, out []byte, ops []shard.Op) []byte {
+	if a := ops[0].Again; a != nil {
+		if out, done := s.appendAgain(out, a); done {
+			return out
+		}
+	}
 	return s.appendGroup(out, ops)
 }
 

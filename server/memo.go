@@ -28,7 +28,7 @@ type memo struct {
 
 // learn remembers a request that has just been parsed into one operation, or one
 // group of a plan, with the key as first argument. Inline commands are not worth it,
-// nor are calls that bring a permit's id.
+// nor are calls that bring an id.
 func (m *memo) learn(s *session, c *Command, raw []byte) {
 	if !c.repeats || len(raw) == 0 || raw[0] != '*' || len(s.reader.spans) < 2 {
 		return
@@ -38,7 +38,7 @@ func (m *memo) learn(s *session, c *Command, raw []byte) {
 		return
 	}
 	op := &s.batch.Ops[len(s.batch.Ops)-s.pending[len(s.pending)-1].ops]
-	if op.Group > 0 && s.called.permit != "" {
+	if op.Again != nil || op.Group > 0 && s.called.permit != "" {
 		return
 	}
 	m.called = planCall{}

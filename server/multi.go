@@ -246,12 +246,6 @@ func (s *session) execute(h *shard.Held, out []byte, q queued) []byte {
 	alone := c.parse == nil
 	if err == nil && !alone {
 		err = c.parse(s, q.args)
-		alone = err == errAlone
-		if alone {
-			s.batch.Clear()
-			s.forget()
-			err = nil
-		}
 	}
 	if err == nil && alone {
 		if err = s.restraint.checkAlone(c); err == nil {

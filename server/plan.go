@@ -260,22 +260,23 @@ func (s *session) askPlan(key []byte, c *planCall) (added int) {
 }
 
 // onePlan parses key @plan … of RL.ALLOW and RL.PEEK.
-func (q question) onePlan(s *session, key []byte, words [][]byte) error {
+func (q question) onePlan(s *session, args [][]byte) error {
+	key, words := args[1], args[2:]
 	takes := optionsOfCall | optionID
 	if q.kind == shard.Allow {
 		takes |= optionIdempotent
 	}
-	var r remembering
-	c, err := s.parsePlan(words, q, takes, &r)
+	s.again = remembering{}
+	c, err := s.parsePlan(words, q, takes, &s.again)
 	if err != nil {
 		return err
 	}
+	first := len(s.batch.Ops)
 	s.askPlan(key, &c)
-	if s.called = c; r.name == "" {
-		return nil
+	if s.called = c; s.again.name != nil {
+		s.rememberCall(first, args)
 	}
-	s.again = r
-	return errAlone
+	return nil
 }
 
 // errManyLimits is the error for a command whose plans have too many limits together.
@@ -387,6 +388,16 @@ func (s *session) appendWithID(out []byte, ops []shard.Op, id string, withID boo
 	return redcon.AppendBulkString(out, id)
 }
 
+// passed says whether operations that belong together were charged.
+func passed(ops []shard.Op) bool {
+	for i := range ops {
+		if op := &ops[i]; !op.Shadow && (!op.Decision.Allowed || op.Refused()) {
+			return false
+		}
+	}
+	return true
+}
+
 // errNoPermits is the error for giving a permit back under a plan that has none.
 func errNoPermits(name string) error {
 	return fmt.Errorf("ERR plan '%s' has no concurrency limit, so no permit is held under it", name)
@@ -432,12 +443,14 @@ func (s *session) parsePlanCharge(kind shard.Kind, args [][]byte) error {
 
 // reservePlan reads key @plan [amount] … of RL.RESERVE, and says what the id is asked
 // for: the amounts, whatever the plan is called.
-func (s *session) reservePlan(args [][]byte, r *remembering) (question []byte, err error) {
+func (s *session) reservePlan(args [][]byte, r *remembering) (question [shard.QuestionBytes]byte, err error) {
 	c, err := s.parsePlan(args[2:], askAllow, optionsOfReservation, r)
 	if err != nil {
-		return nil, err
+		return question, err
 	}
-	r.name = c.permit
+	if c.permit != "" {
+		r.name = []byte(c.permit)
+	}
 	s.addPlan(args[1], &c)
-	return questionOf(args[0], args[1], fmt.Appendf(nil, "%d %d", c.cost, c.spend)), nil
+	return s.questionOf(args[:2], [][]byte{fmt.Appendf(nil, "%d %d", c.cost, c.spend)}), nil
 }

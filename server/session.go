@@ -48,7 +48,7 @@ type session struct {
 	to     int
 	reader reader
 	memo   memo
-	again  remembering // of the request that is parsed, where it has an id
+	again  remembering // of the request that is parsed, where it may have an id
 	*work
 	called    planCall  // the call with a plan that was parsed last
 	restraint restraint // what holds commands back, as of the last look
@@ -90,6 +90,8 @@ type work struct {
 	// grows: operations point into the array that was current for them.
 	limits   []algorithms.Limit
 	leasings []shard.Leasing // the same for what is said about leases
+	agains   []shard.Again   // and about ids
+	text     []byte          // scratch
 	// names holds the names of states that operations of the batch are on. It may
 	// move, as limits.
 	names []byte
@@ -270,10 +272,6 @@ func (s *session) start(c *Command, args [][]byte, raw []byte) bool {
 	}
 	first := len(s.batch.Ops)
 	err := c.parse(s, args)
-	if err == errAlone {
-		s.batch.Truncate(first)
-		return s.alone(c, args)
-	}
 	if err == nil && s.held {
 		err = s.restraint.tame(s.batch.Ops[first:])
 	}
@@ -392,7 +390,8 @@ func (s *session) flush() bool {
 func (w *work) forget() {
 	clear(w.asked)
 	clear(w.leasings) // what was told of windows goes with them
-	w.limits, w.leasings, w.asked, w.told = w.limits[:0], w.leasings[:0], w.asked[:0], 0
+	clear(w.agains)
+	w.limits, w.leasings, w.agains, w.asked, w.told = w.limits[:0], w.leasings[:0], w.agains[:0], w.asked[:0], 0
 	if w.names = w.names[:0]; cap(w.names) > OutBytesMax {
 		w.names = nil
 	}

@@ -2,9 +2,9 @@ package server
 
 // Ids: calls that may be repeated, and reservations that are settled later. Both
 // remember their question and their answer under a server-wide id; a reservation
-// also remembers what it charged. Whoever uses an id owns its shard and its keys'
-// shards meanwhile (shard.Hold), so these commands are done alone, after everything
-// before them in the pipeline.
+// also remembers what it charged. Calls with ids go with all else that a pipeline asks
+// (shard/again.go). Settling owns the shards of the id and of its keys meanwhile
+// (shard.Hold), so it is done alone, after everything before it in the pipeline.
 
 import (
 	"bytes"
@@ -25,38 +25,39 @@ import (
 // otherwise: 60 s.
 const idTTLDefault = 60_000 * nanosPerMilli
 
-// errAlone is what parse returns for a request that must be done alone, by the
-// command's run.
-var errAlone = errors.New("this request is done alone")
+// idempotentWord is the option that brings an id.
+const idempotentWord = "IDEMPOTENT"
 
 // remembering is what a request says about its id.
 type remembering struct {
-	name   string // "": the server makes one, or there is none
+	name   []byte // nil: the server makes one, or there is none
 	ttl    uint64 // nanoseconds
 	cancel bool   // when the time comes, cancel instead of commit
 }
 
+// checkID refuses what cannot be an id.
+func checkID(text []byte) error {
+	if len(text) == 0 || len(text) > shard.IDBytesMax || text[0] == '@' {
+		return fmt.Errorf("ERR id must have 1 to %d bytes and not begin with '@', got '%s'", shard.IDBytesMax, show(text))
+	}
+	return nil
+}
+
 // parseID reads an id.
 func parseID(text []byte) (string, error) {
-	if len(text) == 0 || len(text) > shard.IDBytesMax || text[0] == '@' {
-		return "", fmt.Errorf("ERR id must have 1 to %d bytes and not begin with '@', got '%s'", shard.IDBytesMax, show(text))
+	if err := checkID(text); err != nil {
+		return "", err
 	}
 	return string(text), nil
 }
 
-// idempotent are the options IDEMPOTENT id [TTL d].
-func (r *remembering) idempotent() options {
-	return options{words: []string{"IDEMPOTENT"}, parse: func(_ string, rest [][]byte) (took int, err error) {
-		return r.parseIdempotent(rest)
-	}}
-}
-
 // parseIdempotent reads IDEMPOTENT id [TTL d].
 func (r *remembering) parseIdempotent(rest [][]byte) (took int, err error) {
-	if r.name, err = parseID(rest[1]); err != nil {
+	r.name = rest[1]
+	if err := checkID(r.name); err != nil {
 		return 0, err
 	}
-	if len(rest) < 3 || !strings.EqualFold(string(rest[2]), "TTL") {
+	if len(rest) < 3 || !is(rest[2], "TTL") {
 		return 2, nil
 	}
 	if len(rest) < 4 {
@@ -79,8 +80,8 @@ func (r *remembering) reservation() options {
 		case "TTL":
 			return 2, r.parseTTL(rest[1])
 		case "ID":
-			r.name, err = parseID(rest[1])
-			return 2, err
+			r.name = rest[1]
+			return 2, checkID(r.name)
 		}
 		return 2, r.parseOnExpire(rest[1])
 	}}
@@ -99,18 +100,20 @@ func (r *remembering) parseOnExpire(text []byte) error {
 	return nil
 }
 
-// questionBytesTypical is longer than most questions are.
-const questionBytesTypical = 256
-
 // questionOf is what an id was asked for: the command's words without its options
-// about the id. Two questions are the same when their hashes are.
-func questionOf(words ...[]byte) []byte {
-	text := make([]byte, 0, questionBytesTypical)
-	for _, w := range words {
-		text = append(append(strconv.AppendInt(text, int64(len(w)), 10), ':'), w...)
+// about the id. Two questions are the same when their hashes are. The hash is made of
+// work's scratch memory.
+func (w *work) questionOf(words, more [][]byte) [shard.QuestionBytes]byte {
+	text := w.text[:0]
+	for _, some := range [...][][]byte{words, more} {
+		for _, word := range some {
+			text = append(append(strconv.AppendInt(text, int64(len(word)), 10), ':'), word...)
+		}
 	}
-	sum := sha256.Sum256(text)
-	return sum[:]
+	if w.text = text; cap(text) > OutBytesMax {
+		w.text = nil
+	}
+	return sha256.Sum256(text)
 }
 
 // home is the shard that an id lives on.
@@ -125,145 +128,111 @@ func (s *Server) makeID(on int) string {
 	}
 }
 
-// remember does the operations of the session's batch, unless the id has been used:
-// then the first answer is given again. write makes the answer out of the
-// operations, which follow one another in the batch and are all or nothing.
-func (s *session) remember(out []byte, r remembering, key, question []byte, reserve bool, write func(out []byte, id string) []byte) ([]byte, error) {
-	ops := s.batch.Ops
-	if r.ttl == 0 {
-		r.ttl = idTTLDefault
+// The manners of answering a call with an id.
+const (
+	asCall        uint8 = iota // RL.ALLOW
+	asTogether                 // RL.ALLOWALL
+	asReservation              // RL.RESERVE
+)
+
+// remember gives the operations of the batch from the first on, which are all or
+// nothing, an id: they are done unless the id is known.
+func (s *session) remember(first int, r *remembering, key []byte, question [shard.QuestionBytes]byte, manner uint8) {
+	ops := s.batch.Ops[first:]
+	a := shard.Again{Name: r.name, Key: key, Question: question, TTL: r.ttl, Cancel: r.cancel, Manner: manner, Reserve: manner == asReservation}
+	if a.TTL == 0 {
+		a.TTL = idTTLDefault
 	}
-	if r.name == "" {
-		r.name = s.server.makeID(ops[0].Shard())
+	if a.Name == nil {
+		a.Name = []byte(s.server.makeID(ops[0].Shard()))
 	}
-	home := s.server.home(r.name)
-	var answer []byte
-	var conflict error
-	err := s.hold(append(s.batch.Shards(nil), home), func(h *shard.Held) {
-		if known := h.FindID(home, r.name); known != nil {
-			if !bytes.Equal(known.Key, key) || !bytes.Equal(known.Question, question) {
-				conflict = fmt.Errorf("ERR id '%s' was used for another call", show([]byte(r.name)))
-			}
-			answer = known.Answer
-			return
-		}
+	if a.Reserve {
 		for i := range ops {
-			if reserve && ops[i].Call.Limit.Algorithm == algorithms.Concurrency {
-				ops[i].ID = r.name
+			if ops[i].Call.Limit.Algorithm == algorithms.Concurrency {
+				ops[i].ID = string(a.Name)
 			}
 		}
-		texts := len(r.name) + len(key) + len(question) + answerBytesTypical
-		for i := range ops {
-			texts += len(ops[i].Key)
-		}
-		if !h.RoomForID(home, texts, len(ops)) {
-			conflict = errNoIDRoom
-			return
-		}
-		h.Do(s.batch)
-		// One piece of memory for all that an id remembers.
-		kept := append(append(make([]byte, 0, len(key)+len(question)+answerBytesTypical), key...), question...)
-		key, question = kept[:len(key):len(key)], kept[len(key):len(kept):len(kept)]
-		answer = write(kept[len(kept):], r.name)
-		if passed(ops) {
-			h.PutID(home, ops[0].Shard(), newID(r, h.Now, key, question, answer, ops, reserve))
-		}
-	})
-	s.batch.Clear()
-	s.forget()
-	if err != nil {
-		return nil, errUnsaved(err)
 	}
-	if conflict != nil {
-		return nil, conflict
-	}
-	return append(out, answer...), nil
+	s.agains = append(s.agains, a)
+	s.batch.Answers = s
+	s.batch.Remember(len(ops), &s.agains[len(s.agains)-1], TagHash(a.Name))
 }
 
-// answerBytesTypical is about as long as an answer that an id remembers.
-const answerBytesTypical = 64
-
-// errNoIDRoom is the reply where an id could not be remembered, which is not known to
-// be needed before the call was decided.
-var errNoIDRoom = errors.New("OOM no room to remember one id more; this call was not decided")
-
-// passed says whether operations that belong together were charged.
-func passed(ops []shard.Op) bool {
-	for i := range ops {
-		if op := &ops[i]; !op.Shadow && (!op.Decision.Allowed || op.Refused()) {
-			return false
-		}
+// AppendAnswer writes the answer of a call with an id that has passed.
+func (s *session) AppendAnswer(out []byte, ops []shard.Op) []byte {
+	switch a := ops[0].Again; a.Manner {
+	case asTogether:
+		return s.appendTogether(out, ops)
+	case asReservation:
+		return s.appendWithID(out, ops, string(a.Name), true)
 	}
-	return true
+	return s.appendGroup(out, ops)
 }
 
-func newID(r remembering, now uint64, key, question, answer []byte, ops []shard.Op, reserve bool) *shard.ID {
-	id := &shard.ID{
-		Name: r.name, Key: key, Question: question, Answer: answer,
-		Cancel: r.cancel, Deadline: now + r.ttl,
+// appendAgain writes the answer of a call with an id, if it is not that of its
+// operations.
+func (s *session) appendAgain(out []byte, a *shard.Again) (_ []byte, done bool) {
+	switch {
+	case a.Unsaved:
+		return s.appendFailure(out, s.unsaved()), true
+	case a.Trouble == shard.OtherQuestion:
+		return s.appendFailure(out, fmt.Sprintf("ERR id '%s' was used for another call", show(a.Name))), true
+	case a.Trouble == shard.NoIDRoom:
+		return s.appendFailure(out, errNoIDRoom), true
+	case a.Answer != nil:
+		return append(out, a.Answer...), true
 	}
-	if !reserve {
-		return id
-	}
-	id.Outcome = shard.Open
-	for i := range ops {
-		op := &ops[i]
-		if !op.Decision.Allowed || op.Refused() || op.Held || op.Call.Limit == &unlimited {
-			continue
-		}
-		ch := shard.Charged{
-			Key: bytes.Clone(op.Key), Limit: *op.Call.Limit, Units: op.Call.Cost, Mark: op.Mark,
-			Plan: ops[0].Group > 0, Shadow: op.Shadow,
-		}
-		if op.Free {
-			ch.Units = 0
-		}
-		id.Charged = append(id.Charged, ch)
-	}
-	return id
+	return out, false
 }
 
-// runReserve is RL.RESERVE.
-func runReserve(s *session, out []byte, args [][]byte) ([]byte, error) {
-	var r remembering
-	question, err := s.parseReserve(args, &r)
-	if err != nil {
-		return nil, err
-	}
-	ops := s.batch.Ops
-	return s.remember(out, r, args[1], question, true, func(out []byte, id string) []byte {
-		return s.appendWithID(out, ops, id, true)
-	})
-}
+// errNoIDRoom is the reply where an id could not be remembered.
+const errNoIDRoom = "OOM no room to remember one id more; this call was not decided"
 
-// parseReserve adds what RL.RESERVE charges to the batch, and says what its id is
-// asked for: the key and the amount.
-func (s *session) parseReserve(args [][]byte, r *remembering) (question []byte, err error) {
+// parseReserve parses RL.RESERVE. What its id is asked for are the key and the amount.
+func parseReserve(s *session, args [][]byte) error {
 	rest := args[2:]
 	if err := checkKey(args[1]); err != nil {
-		return nil, err
+		return err
 	}
+	first := len(s.batch.Ops)
+	s.again = remembering{}
 	if isPlan(rest[0]) {
-		return s.reservePlan(args, r)
+		question, err := s.reservePlan(args, &s.again)
+		if err == nil {
+			s.remember(first, &s.again, args[1], question, asReservation)
+		}
+		return err
 	}
 	if len(rest) < 4 {
-		return nil, byCommand["RL.RESERVE"].arityError()
+		return byCommand["RL.RESERVE"].arityError()
 	}
 	spec, err := parseSpec(rest)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := notPermits(spec.Algorithm); err != nil {
-		return nil, err
+		return err
 	}
 	n, err := amount("amount", rest[3], spec.Algorithm, 1)
 	if err != nil {
-		return nil, fmt.Errorf("ERR %w", err)
+		return fmt.Errorf("ERR %w", err)
 	}
-	if err := parseOptions(&spec, rest[4:], r.reservation()); err != nil {
-		return nil, err
+	if err := parseOptions(&spec, rest[4:], s.again.reservation()); err != nil {
+		return err
 	}
-	return questionOf(args[0], args[1], rest[3]), s.ask(shard.Allow, args[1], spec, n)
+	if err := s.ask(shard.Allow, args[1], spec, n); err != nil {
+		return err
+	}
+	s.remember(first, &s.again, args[1], s.questionOf(args[:2], rest[3:4]), asReservation)
+	return nil
+}
+
+// writeReserve is the reply of RL.RESERVE: that of RL.ALLOW with the id behind it.
+func writeReserve(s *session, out []byte, ops []shard.Op) []byte {
+	if out, done := s.appendAgain(out, ops[0].Again); done {
+		return out
+	}
+	return s.appendWithID(out, ops, "", true)
 }
 
 // settlement says how a reservation is settled.
@@ -299,7 +268,7 @@ func (s *session) settle(out []byte, name string, how settlement) ([]byte, error
 	at := -1
 	var key []byte
 	s.hold([]int{home}, func(h *shard.Held) {
-		if id := h.FindID(home, name); id != nil {
+		if id := h.FindID(home, []byte(name)); id != nil {
 			key, at = bytes.Clone(id.Key), s.server.homeOfKeys(id)
 		}
 	})
@@ -313,7 +282,7 @@ func (s *session) settle(out []byte, name string, how settlement) ([]byte, error
 	var answer []byte
 	var wrong error
 	err := s.hold([]int{at, home}, func(h *shard.Held) {
-		id := h.FindID(home, name)
+		id := h.FindID(home, []byte(name))
 		switch {
 		case id == nil || id.Outcome == shard.Answered:
 			wrong = unknown

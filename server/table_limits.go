@@ -105,7 +105,7 @@ var limitCommands = []*Command{
 		Arity: -3, Flags: FlagWrite | FlagDenyOOM | FlagFast, Keys: Keys{1, 1, 1},
 		Args:  slices.Concat(limitArgs("units that the call spends, 1 where it is not given"), planOptionArgs, []Arg{permitArg, idempotentArg}),
 		Reply: decisionReply,
-		parse: askAllow.one, write: writeDecision, run: runAllowAgain, repeats: true, kind: shard.Allow,
+		parse: askAllow.one, write: writeDecision, repeats: true, kind: shard.Allow,
 		Examples: []Example{
 			{"RL.ALLOW user:42 token_bucket 10 10s 8", decisionText(1, 10, 2, 0, 8000, 0)},
 			{"RL.ALLOW user:42 token_bucket 10 10s 5", decisionText(0, 10, 2, 3000, 8000, 0)},

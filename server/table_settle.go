@@ -23,7 +23,7 @@ var settleCommands = []*Command{
 			idempotentArg,
 		},
 		Reply: "Array: allowed, retry_after_ms (the longest of the denying limits; -1 if one can never pass), a decision for each group, and the permits' id where there are any.",
-		parse: parseTogether, write: writeTogether, run: runTogether,
+		parse: parseTogether, write: writeTogether,
 		Examples: []Example{
 			{"RL.ALLOWALL t:rpm sliding_counter 2 1m 1 t:burst token_bucket 1 1s 1", "1) (integer) 1\n2) (integer) 0\n3) 1) (integer) 1\n   2) (integer) 2\n   3) (integer) 1\n   4) (integer) 0\n   5) (integer) 120000\n   6) (integer) 0\n4) 1) (integer) 1\n   2) (integer) 1\n   3) (integer) 0\n   4) (integer) 0\n   5) (integer) 1000\n   6) (integer) 0"},
 			{"RL.ALLOWALL t:rpm sliding_counter 2 1m 1 t:burst token_bucket 1 1s 1", "1) (integer) 0\n2) (integer) 1000\n3) 1) (integer) 1\n   2) (integer) 2\n   3) (integer) 1\n   4) (integer) 0\n   5) (integer) 120000\n   6) (integer) 0\n4) 1) (integer) 0\n   2) (integer) 1\n   3) (integer) 0\n   4) (integer) 1000\n   5) (integer) 1000\n   6) (integer) 0"},
@@ -63,7 +63,7 @@ var settleCommands = []*Command{
 				{Name: "commit", Type: "pure-token", Token: "COMMIT"}, {Name: "cancel", Type: "pure-token", Token: "CANCEL"},
 			}}),
 		Reply: "RL.ALLOW's reply and, as its last element, the id; nil on a denial. With a plan the binding limit's name stands before it.",
-		run:   runReserve,
+		parse: parseReserve, write: writeReserve,
 		Examples: []Example{
 			{"RL.RESERVE llm:42 token_bucket 1000 1m 400 ID r1", "1) (integer) 1\n2) (integer) 1000\n3) (integer) 600\n4) (integer) 0\n5) (integer) 24000\n6) (integer) 0\n7) \"r1\""},
 			{"RL.COMMIT r1 250", "1) (integer) 1\n2) (integer) 1000\n3) (integer) 750\n4) (integer) 0\n5) (integer) 15000\n6) (integer) 0"},

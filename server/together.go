@@ -8,8 +8,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/tidwall/redcon"
 
@@ -20,49 +18,44 @@ import (
 // JoinedGroupsMax is how many groups RL.ALLOWALL takes.
 const JoinedGroupsMax = 64
 
-// parseTogether parses RL.ALLOWALL.
+// parseTogether parses RL.ALLOWALL: groups, which are joined in the batch, and options.
 func parseTogether(s *session, args [][]byte) error {
-	r, err := s.parseJoined(args)
-	if err == nil && r.name != "" {
-		return errAlone
-	}
-	return err
-}
-
-// parseJoined adds the groups to the batch, joined, and reads the options.
-func (s *session) parseJoined(args [][]byte) (r remembering, err error) {
 	rest := args[1:]
 	first := len(s.batch.Ops)
 	for group := 1; len(rest) > 0 && beginsGroup(rest); group++ {
 		if group > JoinedGroupsMax {
-			return r, fmt.Errorf("ERR at most %d groups in one RL.ALLOWALL", JoinedGroupsMax)
+			return fmt.Errorf("ERR at most %d groups in one RL.ALLOWALL", JoinedGroupsMax)
 		}
 		size := groupSize(rest)
 		if len(rest) < size {
-			return r, fmt.Errorf("ERR group %d is short: a group is key algorithm limit window cost, or key @plan cost", group)
+			return fmt.Errorf("ERR group %d is short: a group is key algorithm limit window cost, or key @plan cost", group)
 		}
 		if err := parseGroup(s, rest[:size], true); err != nil {
-			return r, inGroup(group, err)
+			return inGroup(group, err)
 		}
 		if len(s.batch.Ops)-first > LimitsPerCallMax {
-			return r, errManyLimits()
+			return errManyLimits()
 		}
 		rest = rest[size:]
 	}
 	ops := s.batch.Ops[first:]
 	if len(ops) == 0 {
-		return r, errors.New("ERR RL.ALLOWALL wants at least one group: key algorithm limit window cost, or key @plan cost")
+		return errors.New("ERR RL.ALLOWALL wants at least one group: key algorithm limit window cost, or key @plan cost")
 	}
 	if err := distinct(ops); err != nil {
-		return r, err
+		return err
 	}
-	permit, err := r.joined(rest)
+	s.again = remembering{}
+	permit, err := s.again.joined(rest)
 	if err != nil {
-		return r, err
+		return err
 	}
 	s.server.namePermits(ops, permit)
 	s.batch.Join(len(ops))
-	return r, nil
+	if s.again.name != nil {
+		s.remember(first, &s.again, ops[0].Key, s.questionOf(withoutID(args, s.again.name)), asTogether)
+	}
+	return nil
 }
 
 // beginsGroup says whether a group begins here, and not the options.
@@ -78,7 +71,7 @@ func beginsGroup(rest [][]byte) bool {
 }
 
 func isJoinedOption(word []byte) bool {
-	return strings.EqualFold(string(word), "ID") || strings.EqualFold(string(word), "IDEMPOTENT")
+	return is(word, "ID") || is(word, idempotentWord)
 }
 
 // distinctPairsMax is how many operations are compared each with each; of more, a
@@ -121,14 +114,10 @@ func errTwice(ops []shard.Op, j, i int) error {
 
 // joined reads ID id and IDEMPOTENT id [TTL d].
 func (r *remembering) joined(rest [][]byte) (permit string, err error) {
-	again := r.idempotent()
 	var spec algorithms.Spec
-	err = parseOptions(&spec, rest, options{words: append(slices.Clone(again.words), "ID"), parse: func(word string, rest [][]byte) (took int, err error) {
-		if word == "ID" {
-			permit, err = parseID(rest[1])
-			return 2, err
-		}
-		return again.parse(word, rest)
+	err = parseOptions(&spec, rest, options{again: r, words: []string{"ID"}, parse: func(_ string, rest [][]byte) (took int, err error) {
+		permit, err = parseID(rest[1])
+		return 2, err
 	}})
 	if err == nil && spec != (algorithms.Spec{}) {
 		err = errors.New("ERR the groups of RL.ALLOWALL take no options")
@@ -148,9 +137,19 @@ func (s *Server) namePermits(ops []shard.Op, id string) {
 	}
 }
 
-// writeTogether is the reply of RL.ALLOWALL, flat: allowed, retry_after_ms, a
-// decision for each group and, where permits were asked for, their id.
+// writeTogether is the reply of RL.ALLOWALL.
 func writeTogether(s *session, out []byte, ops []shard.Op) []byte {
+	if a := ops[0].Again; a != nil {
+		if out, done := s.appendAgain(out, a); done {
+			return out
+		}
+	}
+	return s.appendTogether(out, ops)
+}
+
+// appendTogether writes the decisions of RL.ALLOWALL, flat: allowed, retry_after_ms, a
+// decision for each group and, where permits were asked for, their id.
+func (s *session) appendTogether(out []byte, ops []shard.Op) []byte {
 	allowed, retry, groups := int64(1), int64(0), 0
 	for i := 0; i < len(ops); groups++ {
 		n := groupOf(ops[i:])
@@ -189,30 +188,18 @@ func writeTogether(s *session, out []byte, ops []shard.Op) []byte {
 	return out
 }
 
-// runTogether is RL.ALLOWALL with IDEMPOTENT.
-func runTogether(s *session, out []byte, args [][]byte) ([]byte, error) {
-	r, err := s.parseJoined(args)
-	if err != nil {
-		return nil, err
-	}
-	ops := s.batch.Ops
-	return s.remember(out, r, ops[0].Key, questionOf(withoutID(args, r)...), false, func(out []byte, _ string) []byte {
-		return writeTogether(s, out, ops)
-	})
-}
-
-// withoutID leaves IDEMPOTENT id [TTL d] out of a request: what is left is what the id
-// is asked for.
-func withoutID(args [][]byte, r remembering) [][]byte {
+// withoutID leaves IDEMPOTENT id [TTL d] out of a request: what is left, before and
+// after it, is what the id is asked for.
+func withoutID(args [][]byte, name []byte) (before, after [][]byte) {
 	for i := len(args) - 1; i > 0; i-- {
-		if !strings.EqualFold(string(args[i-1]), "IDEMPOTENT") || string(args[i]) != r.name {
+		if !is(args[i-1], idempotentWord) || !bytes.Equal(args[i], name) {
 			continue
 		}
-		rest := args[i+1:]
-		if len(rest) > 1 && strings.EqualFold(string(rest[0]), "TTL") {
-			rest = rest[2:]
+		after = args[i+1:]
+		if len(after) > 1 && is(after[0], "TTL") {
+			after = after[2:]
 		}
-		return slices.Concat(args[:i-1], rest)
+		return args[:i-1], after
 	}
-	return args
+	return args, nil
 }

@@ -84,13 +84,7 @@ const phasedOpsMin = 4
 // may have freed the entry, so a hint is believed only after the key has been
 // compared.
 func (c *Core) Step(now uint64, ops []Op, part []uint32) {
-	if len(part) >= phasedOpsMin {
-		c.warm(ops, part)
-	} else {
-		for _, i := range part {
-			c.prepare(&ops[i])
-		}
-	}
+	c.ready(ops, part)
 	for at := 0; at < len(part); {
 		i := part[at]
 		if n := int(ops[i].Join); n > 0 {
@@ -105,6 +99,17 @@ func (c *Core) Step(now uint64, ops []Op, part []uint32) {
 	}
 	if invariants {
 		c.verified(len(part))
+	}
+}
+
+// ready prepares the operations of a part.
+func (c *Core) ready(ops []Op, part []uint32) {
+	if len(part) >= phasedOpsMin {
+		c.warm(ops, part)
+		return
+	}
+	for _, i := range part {
+		c.prepare(&ops[i])
 	}
 }
 

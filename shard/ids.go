@@ -106,8 +106,8 @@ func (t *ids) drop(name string) {
 }
 
 // find returns what a name stands for at now, nil if it is not known.
-func (t *ids) find(now uint64, name string) *ID {
-	id := t.byName[name]
+func (t *ids) find(now uint64, name []byte) *ID {
+	id := t.byName[string(name)]
 	if id == nil || id.Outcome != Open && id.Deadline <= now {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (t *ids) due(now uint64) (id *ID, more bool) {
 
 // FindID returns what an id stands for, nil if it is not known. Shard n, where the
 // id lives, must be owned.
-func (h *Held) FindID(n int, name string) *ID { return h.core(n).ids.find(h.Now, name) }
+func (h *Held) FindID(n int, name []byte) *ID { return h.core(n).ids.find(h.Now, name) }
 
 // DueID returns an open id of shard n whose time has come, nil if none was found; more
 // says that it is worth to look again, after the shard has been let go for a moment.
@@ -169,6 +169,7 @@ func (h *Held) PutID(n, key int, id *ID) {
 // is the shard of its keys, n its own; both must be owned. It is remembered for
 // SettledNanos; what is returned may still be given its answer.
 func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) (n, keyHash uint64)) *ID {
+	h.begin(id.size())
 	for i := range id.Charged {
 		n, keyHash := units(i)
 		h.core(key).settle(h.Now, &id.Charged[i], n, keyHash, id.Name)

@@ -76,6 +76,15 @@ func (c *Core) Owes() bool {
 	return g.dirty.count+len(g.records)+len(g.accounts)+len(g.ids)+len(g.notes) > 0
 }
 
+// recordBytesTypical is about as long as most records are.
+const recordBytesTypical = 128
+
+// owedBytes is about how many bytes are to be taken.
+func (c *Core) owedBytes() int {
+	g := &c.ledger
+	return len(g.records) - g.gone + recordBytesTypical*(g.dirty.count+len(g.ids)) + RecordsBytesMax*(len(g.accounts)+len(g.notes))
+}
+
 // TakeRecords appends the records of what has changed to dst, about
 // RecordsBytesMax of them, and says whether there is more to take. A flush is
 // calls until there is not, and it ends: an entry that changes when the flush has

@@ -10,13 +10,19 @@ import "sync/atomic"
 // long a shard works for one connection and how much memory a batch keeps.
 const BatchOpsMax = 1024
 
+// answersBytesMax is how much memory for answers a batch keeps.
+const answersBytesMax = 64 << 10
+
 // Batch is a set of operations and where they go. It is used again and again by
 // one goroutine at a time.
 type Batch struct {
 	Ops     []Op
 	parts   [][]uint32 // for each shard, which of Ops are its own
 	Client  uint32     // who asks, for the list of denials
-	joint   bool       // a group of operations may lie on several shards
+	Answers Answerer   // of calls with ids
+	answers []byte     // that ids remember
+	homes   []bool     // the shards of ids
+	joint   bool       // a group of operations, or a call and its id, may lie on several shards
 	begin   uint32     // the shard that comes first, another for each run
 	late    []bool     // shards that somebody else had
 	pending atomic.Int32
@@ -28,7 +34,7 @@ type Batch struct {
 
 // NewBatch returns an empty batch for a set of n shards.
 func NewBatch(n int) *Batch {
-	b := &Batch{parts: make([][]uint32, n), late: make([]bool, n), done: make(chan struct{}, 1), committed: make([]func(error), n)}
+	b := &Batch{parts: make([][]uint32, n), homes: make([]bool, n), late: make([]bool, n), done: make(chan struct{}, 1), committed: make([]func(error), n)}
 	for part := range n {
 		b.committed[part] = func(err error) { b.commit(part, err) }
 	}
@@ -49,6 +55,9 @@ func (b *Batch) commit(part int, err error) {
 func (b *Batch) unsave(part int) {
 	for _, i := range b.parts[part] {
 		op := &b.Ops[i]
+		if op.Again != nil {
+			op.Again.Unsaved = true
+		}
 		switch op.Kind {
 		case Allow, Lease:
 			op.Unsaved = op.Decision.Allowed
@@ -87,7 +96,7 @@ func (b *Batch) Add(tagHash uint64) *Op {
 	n := Route(tagHash, len(b.parts))
 	b.parts[n] = append(b.parts[n], uint32(i))
 	op := &b.Ops[i]
-	op.View, op.Leasing, op.ID, op.Join, op.Group, op.shard, op.Series, op.Client = nil, nil, "", 0, 0, uint16(n), 0, b.Client
+	op.View, op.Leasing, op.Again, op.ID, op.Join, op.Group, op.shard, op.Series, op.Client = nil, nil, nil, "", 0, 0, uint16(n), 0, b.Client
 	op.Shadow, op.Free, op.Unsaved, op.Full, op.WrongType, op.TooDeep, op.Held = false, false, false, false, false, false, false
 	return op
 }
@@ -110,5 +119,11 @@ func (b *Batch) Clear() {
 		b.Ops = nil
 	}
 	b.Truncate(0)
-	b.joint = false
+	if b.joint {
+		clear(b.homes)
+		b.joint, b.Answers = false, nil
+		if b.answers = b.answers[:0]; cap(b.answers) > answersBytesMax {
+			b.answers = nil
+		}
+	}
 }

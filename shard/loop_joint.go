@@ -51,9 +51,13 @@ func (s *Shard) repay(l *loan) {
 
 // Held is what one may do while one owns shards: everything, at one instant.
 type Held struct {
-	Now uint64
-	set *Set
-	ids bool // an id was put, so what was done becomes one piece
+	Now   uint64
+	set   *Set
+	order []int // the shards, as they were named
+	ids   bool  // an id was put, so what was done becomes one piece
+	begun bool  // what was owed before is out of the way
+	waits bool  // something was told that may not be durable yet
+	owing int   // about how many bytes calls with ids have come to owe since the last piece
 }
 
 // core is the core of a shard that is owned.
@@ -61,24 +65,40 @@ func (h *Held) core(n int) *Core { return h.set.shards[n].core }
 
 // Do does all operations of a batch in order. Their shards must be owned.
 func (h *Held) Do(b *Batch) {
-	of := func(op *Op) *Core { return h.core(int(op.shard)) }
-	for i := range b.Ops {
-		of(&b.Ops[i]).prepare(&b.Ops[i])
+	for n, part := range b.parts {
+		if len(part) > 0 {
+			h.core(n).ready(b.Ops, part)
+		}
 	}
 	for i := 0; i < len(b.Ops); {
-		op := &b.Ops[i]
-		if n := int(op.Join); n > 0 {
-			together(h.Now, b.Ops[i:i+n], of)
-			i += n
-			continue
+		ops := b.Ops[i : i+max(int(b.Ops[i].Join), 1)]
+		if ops[0].Again != nil {
+			h.again(b, ops)
+		} else {
+			h.doGroup(ops)
 		}
-		of(op).do(h.Now, op)
-		i++
+		i += len(ops)
 	}
 	for n, part := range b.parts {
 		if len(part) > 0 {
 			h.core(n).Tick(h.Now, SweepEntriesMin+SweepEntriesPerKey*len(part))
 		}
+	}
+}
+
+// doGroup does operations that belong together, or one that stands alone.
+func (h *Held) doGroup(ops []Op) {
+	c := h.core(int(ops[0].shard))
+	if ops[0].Join == 0 {
+		c.do(h.Now, &ops[0])
+		return
+	}
+	near := true
+	for i := range ops {
+		near = near && ops[i].shard == ops[0].shard
+	}
+	if !near || !c.atOnce(h.Now, ops) {
+		together(h.Now, ops, func(op *Op) *Core { return h.core(int(op.shard)) })
 	}
 }
 
@@ -100,9 +120,9 @@ func (set *Set) Hold(numbers []int, f func(h *Held)) error {
 	for _, n := range numbers {
 		loans = append(loans, set.shards[n].borrow())
 	}
-	h := &Held{Now: set.shards[numbers[0]].clock.Now(), set: set}
+	h := &Held{Now: set.shards[numbers[0]].clock.Now(), set: set, order: order}
 	f(h)
-	done := h.handOver(order)
+	done := h.handOver()
 	for i, n := range numbers {
 		set.shards[n].repay(loans[i])
 	}
@@ -115,19 +135,54 @@ func (set *Set) Hold(numbers []int, f func(h *Held)) error {
 // handOver hands the journal what the shards of some numbers owe it, if it must be
 // durable before anything is answered, and returns where it will be said that it is. What
 // ids have changed becomes a piece in any case.
-func (h *Held) handOver(order []int) (durable chan error) {
-	s := h.set.shards[order[0]]
-	owes := func(n int) bool { return h.core(n).Owes() }
-	if s.journal == nil || !s.everyPart && !h.ids || !slices.ContainsFunc(order, owes) {
+func (h *Held) handOver() (durable chan error) {
+	s := h.set.shards[h.order[0]]
+	if s.journal == nil || !s.everyPart {
+		if h.ids {
+			h.cut()
+		}
 		return nil
 	}
-	if !s.everyPart {
-		h.set.pieces.add(h, order, s.journal)
+	if !h.waits && !h.owes() {
 		return nil
 	}
 	durable = make(chan error, 1)
-	s.journal.Submit(h.Now, h.take(order, s.journal.Buffer(), s.journal), func(err error) { durable <- err })
+	s.journal.Submit(h.Now, h.take(h.order, s.journal.Buffer(), s.journal), func(err error) { durable <- err })
 	return durable
+}
+
+// owes says whether one of the shards owes the journal anything.
+func (h *Held) owes() bool {
+	return slices.ContainsFunc(h.order, func(n int) bool { return h.core(n).Owes() })
+}
+
+// cut hands over what the shards owe as a piece of its own.
+func (h *Held) cut() {
+	h.owing = 0
+	s := h.set.shards[h.order[0]]
+	switch {
+	case s.journal == nil || !h.owes():
+	case s.everyPart:
+		h.waits = true
+		s.journal.Submit(h.Now, h.take(h.order, s.journal.Buffer(), s.journal), nil)
+	default:
+		h.set.pieces.add(h, h.order, s.journal)
+	}
+}
+
+// begin says that something comes that must lie in one piece, of about so many bytes:
+// so that it does, what is owed goes before it if that is much.
+func (h *Held) begin(bytes int) {
+	if !h.begun {
+		for _, n := range h.order {
+			h.owing += h.core(n).owedBytes()
+		}
+		h.begun = true
+	}
+	if h.owing > ownPieceBytesMax {
+		h.cut()
+	}
+	h.owing += bytes
 }
 
 // take appends what some shards owe to records, submitting what is more than is taken
@@ -148,17 +203,22 @@ func (h *Held) take(order []int, records []byte, journal Journal) []byte {
 // runJoint does all operations of a batch in order, at one instant, while it owns
 // every shard that the batch touches.
 func (set *Set) runJoint(b *Batch) {
-	if err := set.Hold(b.Shards(nil), func(h *Held) { h.Do(b) }); err != nil {
+	if err := set.Hold(b.Shards(make([]int, 0, heldTypical)), func(h *Held) { h.Do(b) }); err != nil {
 		for part := range b.parts {
 			b.unsave(part)
 		}
 	}
 }
 
-// Shards appends the numbers of the shards that the batch touches.
+// Shards appends the numbers of the shards that the batch touches, those of ids last.
 func (b *Batch) Shards(numbers []int) []int {
 	for n, part := range b.parts {
 		if len(part) > 0 {
+			numbers = append(numbers, n)
+		}
+	}
+	for n, home := range b.homes {
+		if home && len(b.parts[n]) == 0 {
 			numbers = append(numbers, n)
 		}
 	}

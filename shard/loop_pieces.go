@@ -12,6 +12,10 @@ package shard
 // pieceBytesMax is how many bytes wait at most before the next piece.
 const pieceBytesMax = RecordsBytesMax / 2
 
+// ownPieceBytesMax is about how much one batch owes before what it owes is made a piece
+// and the next is begun, so that what comes together is not cut in two by its size.
+const ownPieceBytesMax = pieceBytesMax / 4
+
 // pieces are those of all shards. What waits is passed on from one to the next, who own
 // different shards: a channel of one holds it while nobody does.
 type pieces chan waiting

@@ -55,6 +55,7 @@ type Op struct {
 	Mark     uint64   // what a charge went to, for giving back
 	View     *View    // Look writes here
 	Leasing  *Leasing // of Lease (the group's first), Return, Report and Tell
+	Again    *Again   // of a call with an id, the group's first
 	hash     uint64
 	hint     slot   // where the key was a moment ago, or 0
 	shard    uint16 // where it lives
