@@ -135,7 +135,8 @@ func TestListensOnSeveral(t *testing.T) {
 func TestTLS(t *testing.T) {
 	ca := newAuthority(t, t.TempDir(), "ca")
 	first := ca.server("server")
-	p := start(t, "--dir", "", "--listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0",
+	path := inFile(t, "sluice.yaml", "plans: {}\n")
+	p := start(t, "--config", path, "--dir", "", "--listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0",
 		"--tls-cert", ca.path("server.crt"), "--tls-key", ca.path("server.key"))
 	address := p.addresses()[1]
 	dial := func(config *tls.Config) (*tls.Conn, error) {
@@ -165,12 +166,13 @@ func TestTLS(t *testing.T) {
 	}
 	c.want("PING", "+PONG")
 
-	// One that is wrong changes nothing.
+	// One that is wrong changes nothing, nor does what else is new then.
 	write(t, ca.path("server.crt"), "nothing")
+	rewrite(t, path, "plans: {pro: {limits: {rps: {algorithm: gcra, limit: 10, window: 1s}}}}\n")
 	p.command.Process.Signal(syscall.SIGHUP)
 	p.until("it is refused", func() bool { return p.logs("tls: failed to find any PEM data") != nil })
 	conn, err = dial(&tls.Config{})
-	over(t, conn, err).want("PING", "+PONG")
+	over(t, conn, err).want("RL.PLAN LIST", "[]")
 }
 
 func TestMutualTLS(t *testing.T) {

@@ -230,10 +230,10 @@ func TestSystemd(t *testing.T) {
 	hear("WATCHDOG=1")
 	command.Process.Signal(syscall.SIGHUP)
 	hear("RELOADING=1", "MONOTONIC_USEC=")
-	hear("READY=1", "STATUS=Decides calls")
+	hear("READY=1", "STATUS=Decides calls on 127.0.0.1:")
 	rewrite(t, path, "server: {log_level: loud}\n")
 	command.Process.Signal(syscall.SIGHUP)
-	hear("READY=1", "STATUS=Decides calls by the old configuration: "+path+":1:")
+	hear("READY=1", "STATUS=Decides calls on 127.0.0.1:", " by the old configuration: "+path+":1:")
 	command.Process.Signal(syscall.SIGTERM)
 	hear("STOPPING=1")
 	if err := command.Wait(); err != nil {

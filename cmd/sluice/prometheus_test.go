@@ -15,7 +15,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -65,6 +68,21 @@ func TestUnit(t *testing.T) {
 	shown, err := command.CombinedOutput()
 	if err != nil || !hasLine(string(shown), "dir /var/lib/sluice environment SLUICE_DIR") {
 		t.Errorf("%v\n%s", err, shown)
+	}
+}
+
+// systemd starts a server again that its watchdog has ended. It does so by SIGABRT,
+// after which Go exits with the status of a panic.
+func TestUnitRestarts(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/systemd/sluice.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	final := regexp.MustCompile(`(?m)^RestartPreventExitStatus=(.*)$`).FindStringSubmatch(string(text))
+	p := start(t, "--dir", "")
+	p.command.Process.Signal(syscall.SIGABRT)
+	if status := p.wait(); status == 0 || len(final) != 2 || slices.Contains(strings.Fields(final[1]), strconv.Itoa(status)) {
+		t.Errorf("it exits with %d, and %q are not started again", status, final)
 	}
 }
 

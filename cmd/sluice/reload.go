@@ -21,12 +21,12 @@ func (f *service) reload() error {
 	f.notifyReloading()
 	err := f.reread()
 	f.live.Reloaded(err)
-	status := "STATUS=Decides calls"
+	status := f.decides
 	if err != nil {
-		status = "STATUS=Decides calls by the old configuration: " + oneLine(err.Error())
+		status += " by the old configuration: " + oneLine(err.Error())
 		f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
 	}
-	f.notify("READY=1\n" + status)
+	f.notify("READY=1\nSTATUS=" + status)
 	return err
 }
 
@@ -41,8 +41,7 @@ func (f *service) reread() error {
 	}
 	if f.certificates != nil {
 		if err := f.certificates.load(); err != nil {
-			f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
-			return err
+			return errors.Join(err, f.takeFile(before))
 		}
 	}
 	list, err := f.live.Reload(n.Config)

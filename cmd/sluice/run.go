@@ -53,6 +53,8 @@ type service struct {
 	log    *slog.Logger
 
 	certificates *certificates // nil: no TLS
+
+	decides string // what systemd is told while calls are decided
 }
 
 func (f *service) clock() (*timekeeper, error) {
@@ -142,6 +144,7 @@ func (f *service) run() error {
 		}
 		return faultError{err}
 	}
+	f.decides = "Decides calls on " + listeners[0].Addr().String()
 	set := shard.NewSet(f.Shards, t)
 	defer set.Close()
 	set.Bound(shard.Bounds{KeysMax: f.MaxKeys, BytesMax: int(tableBytes(f.MaxMemory)), EvictSoonest: f.OnFull == "evict-soonest"})
@@ -209,7 +212,7 @@ func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeepe
 	defer f.reloadOnHangup()()
 	log.Info("ready", "version", version, "listen", listeners[0].Addr().String(), "shards", f.Shards, "dir", f.Dir, "journal", f.Journal.String(), "pid", os.Getpid())
 	invite(os.Stdout, listeners[0])
-	f.notify("READY=1\nSTATUS=Decides calls on " + listeners[0].Addr().String())
+	f.notify("READY=1\nSTATUS=" + f.decides)
 	looking := make(chan struct{})
 	defer close(looking)
 	go f.look(t, looking)
