@@ -105,18 +105,23 @@ func TestSocketPeerThatReadsLate(t *testing.T) {
 	}
 }
 
-// TestSocketsThatVanish: peers that reset the connection in the middle of things
-// leave nothing behind.
+// TestSocketsThatVanish: peers that reset or end the connection in the middle of things,
+// also where nothing is to be answered, leave nothing behind.
 func TestSocketsThatVanish(t *testing.T) {
 	r := newRig(t, 2)
 	address := r.listen()
 	call := request("RL.ALLOW", "k", "gcra", "100000", "1h")
 	for i := range 100 {
 		conn := dialTCP(t, address)
-		conn.SetLinger(0)
+		if i%2 == 0 {
+			conn.SetLinger(0)
+		}
 		b := slices.Concat(call, call[:i%len(call)])
-		if i%3 == 0 {
+		switch i % 3 {
+		case 0:
 			b = bytes.Repeat(call, 20_000) // more replies than a socket takes
+		case 1:
+			b = call[:1+i%(len(call)-1)]
 		}
 		if _, err := conn.Write(b); err != nil {
 			t.Fatal(err)
