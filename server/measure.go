@@ -9,7 +9,6 @@ package server
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 	"sync/atomic"
 )
@@ -106,41 +105,44 @@ type histogram struct {
 
 // scale is what the buckets of a histogram mean.
 type scale struct {
-	unit  float64 // of a counted value, in what the metric tells
-	first int     // the number of bucket 0 as Prometheus counts: its upper bound is 2^(first/perDoubling)
-	upper [buckets]uint64
-	from  [65]int // by the length of a value in bits, where to begin to look
+	perUnit float64 // counted values in one of what the metric tells
+	first   int     // the number of bucket 0 as Prometheus counts: its upper bound is 2^(first/perDoubling)
 }
 
-// newScale makes a scale whose first bucket reaches to 2^exponent; the last takes all
-// that is more.
-func newScale(unit float64, exponent int) *scale {
-	s := &scale{unit: unit, first: exponent * perDoubling}
-	for i := range s.upper {
-		s.upper[i] = uint64(math.Exp2(float64(s.first+i)/perDoubling) / unit)
-	}
-	for length := range s.from {
-		least := uint64(0)
-		if length > 0 {
-			least = 1 << (length - 1)
-		}
-		s.from[length], _ = slices.BinarySearch(s.upper[:], least)
-	}
-	return s
-}
-
+// The first bound of a scale is a power of two; the last bucket takes all that is more.
 var (
-	inSeconds  = newScale(1e-9, -20) // 1 µs … 32 s
-	inCommands = newScale(1, 0)
+	inSeconds  = &scale{perUnit: 1e9, first: -20 * perDoubling} // 1 µs … 32 s
+	inCommands = &scale{perUnit: 1}
 )
+
+// mantissaBits is how many bits of a float64 tell where it is between two powers of two.
+const mantissaBits = 52
+
+// within are the bounds between 1 and 2, without the end, as mantissas. The numbers of a
+// doubling stand in one line of memory: between two reads everything else has been put out
+// of the caches.
+var within = func() (bounds [perDoubling]uint64) {
+	for i := range bounds {
+		bounds[i] = math.Float64bits(math.Exp2(float64(i)/perDoubling)) & (1<<mantissaBits - 1)
+	}
+	return bounds
+}()
+
+// bucket is the number of the first bucket whose upper bound is not below the value.
+// A quotient of two whole numbers that is a power of two is exact, so bounds are exact.
+func (s *scale) bucket(value uint64) int {
+	f := math.Float64bits(float64(value) / s.perUnit)
+	i := (int(f>>mantissaBits)-1023)*perDoubling - s.first
+	f &= 1<<mantissaBits - 1
+	for n := 0; n < perDoubling && within[n] < f; n++ {
+		i++
+	}
+	return min(max(i, 0), buckets-1)
+}
 
 // add counts a value n times.
 func (h *histogram) add(s *scale, value uint64, n int) {
-	i := s.from[bits.Len64(value)]
-	for i < buckets-1 && s.upper[i] < value {
-		i++
-	}
-	h.buckets[min(i, buckets-1)].Add(uint64(n))
+	h.buckets[s.bucket(value)].Add(uint64(n))
 	h.sum.Add(value * uint64(n))
 }
 

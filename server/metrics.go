@@ -319,7 +319,7 @@ func (g *gatherer) histogram(row *Metric, desc *prometheus.Desc) prometheus.Metr
 		h.PositiveDelta = append(h.PositiveDelta, int64(c)-before)
 		before, next = int64(c), n+1
 	}
-	h.SampleCount, h.SampleSum = new(total), new(float64(sums.sum)*row.scale.unit)
+	h.SampleCount, h.SampleSum = new(total), new(float64(sums.sum)/row.scale.perUnit)
 	h.Schema, h.ZeroThreshold, h.ZeroCount = new(int32(nativeSchema)), new(float64(0)), new(uint64(0))
 	if len(h.PositiveSpan) == 0 {
 		// What has no span would not be known for a native histogram.
