@@ -6,6 +6,7 @@ package bench
 // instant at which a request was meant to be sent, so a server that stalls is charged with everything that queued up.
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"time"
@@ -31,6 +32,7 @@ const (
 // Load describes a run. It ends after Duration or Requests, whichever is first; one of them must be given.
 type Load struct {
 	Addr        string
+	Dial        func(context.Context) (net.Conn, error) // makes a connection that is ready for requests, which Run closes; nil: TCP to Addr
 	Request     *Request
 	Keys        Keys
 	Connections int

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -38,6 +39,8 @@ type generator struct {
 	replies replies
 	latency *hdrhistogram.Histogram
 	in      []byte
+	relayed []net.Conn     // connections that have no descriptor
+	relays  sync.WaitGroup // what brings bytes to them and from them
 	begin   time.Time
 	sent    uint64 // requests
 	back    uint64 // requests answered
@@ -69,7 +72,7 @@ func (l *Load) Run(ctx context.Context) (*Outcome, error) {
 		latency: newLatency(),
 	}
 	defer g.close()
-	err := g.connect()
+	err := g.connect(ctx)
 	if err == nil && l.Rate > 0 {
 		err = g.open()
 	} else if err == nil {
@@ -84,8 +87,8 @@ func (l *Load) Run(ctx context.Context) (*Outcome, error) {
 	}, ctx.Err()
 }
 
-func (g *generator) connect() (err error) {
-	addr, err := net.ResolveTCPAddr("tcp", g.load.Addr)
+func (g *generator) connect(ctx context.Context) error {
+	dial, err := g.dialer(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func (g *generator) connect() (err error) {
 	}
 	g.conns = make([]conn, 0, g.load.Connections)
 	for i := range g.load.Connections {
-		fd, err := dial(addr)
+		fd, err := dial()
 		if err != nil {
 			return fmt.Errorf("connection %d of %d: %w", i+1, g.load.Connections, err)
 		}
@@ -108,24 +111,6 @@ func (g *generator) connect() (err error) {
 	return nil
 }
 
-func dial(addr *net.TCPAddr) (fd int, err error) {
-	family, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: addr.Port, Addr: [16]byte(addr.IP.To16())})
-	if ip := addr.IP.To4(); ip != nil {
-		family, to = unix.AF_INET, &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte(ip)}
-	}
-	if fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
-		return 0, fmt.Errorf("socket: %w", err)
-	}
-	if err = unix.Connect(fd, to); err == nil {
-		err = errors.Join(unix.SetNonblock(fd, true), unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1))
-	}
-	if err != nil {
-		unix.Close(fd)
-		return 0, fmt.Errorf("connect: %w", err)
-	}
-	return fd, nil
-}
-
 func (g *generator) close() {
 	for i := range g.conns {
 		unix.Close(g.conns[i].fd)
@@ -133,6 +118,10 @@ func (g *generator) close() {
 	if g.epoll > 0 {
 		unix.Close(g.epoll)
 	}
+	for _, c := range g.relayed {
+		c.Close() // a relay may be waiting for it to take something
+	}
+	g.relays.Wait()
 }
 
 // now is the time since the run began, in nanoseconds.

@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -85,6 +87,69 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 	if least := int64(perSecond * stall.Seconds() / 2 * 0.9); slow < least {
 		t.Errorf("%d requests waited long, at least %d must have", slow, least)
 	}
+}
+
+// Over connections that others make, with a descriptor or without one, all requests are answered, and all that was opened
+// is closed; a server that goes away is noticed.
+func TestLoadDials(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup // ends when the generator has closed its connections
+	served.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() { constant(c) })
+		}
+	})
+	for what, wrap := range map[string]func(net.Conn) net.Conn{
+		"a descriptor":  func(c net.Conn) net.Conn { return c },
+		"no descriptor": func(c net.Conn) net.Conn { return struct{ net.Conn }{c} },
+	} {
+		load := Load{
+			Addr: "nowhere", Request: requestOf(CountFirst, 1, "RL.ALLOW {key} token_bucket 100 1s 1"), Keys: Keys{Kind: "uniform", Count: 100},
+			Connections: 5, Pipeline: 1000, Requests: 50_001,
+		}
+		dialed, most := 0, load.Connections
+		load.Dial = func(context.Context) (net.Conn, error) {
+			if dialed++; dialed > most {
+				return nil, errors.New("enough")
+			}
+			c, err := net.Dial("tcp", l.Addr().String())
+			return wrap(c), err
+		}
+		out, err := load.Run(t.Context())
+		if err != nil || out.Requests != load.Requests || out.Admitted != load.Requests {
+			t.Errorf("%s: %+v, %v", what, out, err)
+		}
+		dialed, most = 0, 2
+		if _, err := load.Run(t.Context()); err == nil || err.Error() != "load on nowhere: connection 3 of 5: enough" {
+			t.Errorf("%s: %v", what, err)
+		}
+		load.Dial = func(context.Context) (net.Conn, error) {
+			c, other := net.Pipe()
+			return c, other.Close()
+		}
+		if _, err := load.Run(t.Context()); err == nil {
+			t.Errorf("%s: a server that goes away is not noticed", what)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		load.Requests, load.Duration = 0, time.Minute
+		load.Dial = func(context.Context) (net.Conn, error) {
+			c, _ := net.Pipe() // nobody reads from it
+			cancel()
+			return c, nil
+		}
+		if _, err := load.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: called off, it says %v", what, err)
+		}
+	}
+	l.Close()
+	served.Wait()
 }
 
 func TestLoadErrors(t *testing.T) {

@@ -21,12 +21,12 @@ func benched(args ...string) (out string, status int) {
 // Load on a running server: all requests are answered, and of a limit no more than the limit passes.
 func TestBenchLoad(t *testing.T) {
 	p := launch(t, "--dir", "")
-	out, status := benched("load", "--addr", p.address, "--requests", "3000", "--pipeline", "7", "--keys", "each:2", "--",
+	out, status := benched("load", "--server", p.address, "--requests", "3000", "--pipeline", "7", "--keys", "each:2", "--",
 		"RL.ALLOW", "user:{key}", "fixed_window", "100", "52w")
 	if status != 0 || !strings.HasPrefix(out, "3000 requests in ") || !strings.Contains(out, " 200 passed;") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	out, status = benched("load", "--addr", p.address, "--rate", "20000", "--requests", "2000", "--keys", "hot", "--", "RL.ALLOW", "user", "tokenbuket", "100", "1s")
+	out, status = benched("load", "--server", p.address, "--rate", "20000", "--requests", "2000", "--keys", "hot", "--", "RL.ALLOW", "user", "tokenbuket", "100", "1s")
 	if status != 0 || !strings.Contains(out, "2000 errors, the first is \"ERR unknown algorithm 'tokenbuket'") {
 		t.Errorf("status %d: %s", status, out)
 	}
@@ -90,7 +90,7 @@ func TestBenchUsage(t *testing.T) {
 		{"--peer x=10.0.0.1:1,PING", "peer x: 10.0.0.1:1 is not this machine"},
 		{"--peer 127.0.0.1:1", "a peer is name=HOST:PORT,command with {key} in it"},
 		{"load --keys gauss:3 -- PING", `keys are uniform, zipf, hot, new, each, got "gauss"`},
-		{"load --addr 10.0.0.1:6380 -- PING", "10.0.0.1:6380 is not this machine; --allow-remote lets load go there"},
+		{"load --server 10.0.0.1:6380 -- PING", "10.0.0.1:6380 is not this machine; --allow-remote lets load go there"},
 		{"load", "requires at least 1 arg"},
 	} {
 		out, status := benched(strings.Fields(row.args)...)

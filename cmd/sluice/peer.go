@@ -194,6 +194,35 @@ func (p *peer) dial() (*redis.Client, error) {
 	return redis.NewClient(o), nil
 }
 
+// connect makes a connection that is logged in, for those who then speak on it themselves.
+func connect(ctx context.Context, o *redis.Options) (net.Conn, error) {
+	logging.Disable()
+	var conn net.Conn
+	once := *o
+	once.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		made, err := redis.NewDialer(o)(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		conn = made
+		return lent{conn}, nil
+	}
+	client := redis.NewClient(&once)
+	defer client.Close()
+	if err := client.Ping(ctx).Err(); err != nil {
+		if conn != nil {
+			conn.Close()
+		}
+		return nil, said(client, err)
+	}
+	return conn, conn.SetDeadline(time.Time{})
+}
+
+// lent is a connection that who uses it does not close.
+type lent struct{ net.Conn }
+
+func (lent) Close() error { return nil }
+
 // ask sends one command. An error of the server is a faultError; one that the server
 // replied with is a refusal in it.
 func (p *peer) ask(ctx context.Context, words ...any) (any, error) {

@@ -85,6 +85,21 @@ func TestPeers(t *testing.T) {
 	if out, errs, status := run(t, append([]string{"healthcheck"}, tls...)...); status != 0 || out != "ready\n" {
 		t.Errorf("healthcheck: exit %d, %s%s", status, out, errs)
 	}
+	for _, row := range []peerRow{
+		{"@plain --password-file @password", 0, "600 requests in "},
+		{"@socket --password-file @password", 0, "600 requests in "},
+		{"rediss://localhost:@port --cacert @ca --password-file @password", 0, "600 requests in "},
+		{"rediss://localhost:@port --cacert @ca --password-file @password --rate 3000", 0, "600 requests in "},
+		{"@plain", 1, "connection 1 of 3: NOAUTH"},
+		{"@tls --tls", 1, "--cacert names the file of those who vouch for it"},
+		{"@plain --cacert @ca", 2, "are about TLS: give --tls too"},
+	} {
+		args := strings.Fields("bench load --requests 600 --connections 3 --pipeline 10 --keys hot --server " + files.Replace(row.args) + " -- RL.ALLOW user fixed_window 500 52w")
+		out, errs, status := run(t, args...)
+		if status != row.status || !strings.Contains(out+errs, row.errs) {
+			t.Errorf("bench load %s: exit %d, %s%s", row.args, status, out, errs)
+		}
+	}
 	// The server that the environment tells of is asked with its password, no other.
 	for _, row := range []struct {
 		args   []string
