@@ -57,20 +57,22 @@ func New(addr string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	rdb := redis.NewClient(&redis.Options{
+	o := &redis.Options{
 		Addr: addr, ContextTimeoutEnabled: true,
 		MaxRetries:    -1, // a call that is sent twice may be charged twice
 		DialerRetries: 1, DialTimeout: time.Second,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}, // of other servers
-	})
-	c := start(rdb, s)
+	}
+	o.Dialer = quietly(o)
+	c := start(redis.NewClient(o), s)
 	c.owned = true
 	return c, nil
 }
 
 // NewFrom returns a client that talks through a go-redis client of any kind, which
 // stays the caller's to close. Have it retry nothing (MaxRetries: -1): a call that is
-// sent twice may be charged twice.
+// sent twice may be charged twice. What go-redis logs of it, such as dials that fail, goes
+// where redis.SetLogger says, by default to standard error.
 func NewFrom(rdb redis.UniversalClient, opts ...Option) (*Client, error) {
 	if rdb == nil {
 		return nil, fmt.Errorf("%w: the go-redis client must not be nil", ErrInvalid)
