@@ -9,6 +9,9 @@ MAKEFLAGS   += --no-builtin-rules
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
+HELM        := helm.sh/helm/v3/cmd/helm@v3.22.0
+VALIDATE    := sigs.k8s.io/kubectl-validate@v0.0.4
+GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.15.1
 
 # Knobs: make run ARGS='--listen 127.0.0.1:7000', make fuzz FUZZTIME=1m, make bench-parts BENCH=Decide
 ARGS        ?=
@@ -24,7 +27,7 @@ SEEDS       ?= 20
 RACE       := $(patsubst %,./%/...,$(wildcard shard server internal/clock persistence client))
 INVARIANTS := $(patsubst %,./%/...,$(wildcard algorithms shard persistence))
 
-.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash crowd model gateways plots docs lint package bench bench-smoke bench-guards bench-metrics unmeasured bench-parts clean
+.PHONY: help build run test test-clients test-tcl race invariants laws fuzz crash crowd model gateways plots docs lint package chart check-release bench bench-smoke bench-guards bench-metrics unmeasured bench-parts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -145,6 +148,18 @@ package: build ## a Debian package in build/, with manual pages and the commente
 	bin/sluice config show --default > build/sluice.yaml
 	bin/sluice check build/sluice.yaml
 	GOARCH=$$(go env GOARCH) VERSION=$$(bin/sluice version | cut -d ' ' -f 2) go run $(NFPM) package -f deploy/nfpm.yaml -p deb -t build
+
+chart: ## the Helm chart, linted and rendered by Helm itself, which takes three minutes to build the first time
+	GOBIN=$(CURDIR)/bin go install $(HELM)
+	go test ./cmd/sluice -run '^TestChart$$' -count=1 -args -helm $(CURDIR)/bin/helm
+
+# Not in CI: the two tools take eight minutes to build the first time.
+check-release: chart ## the chart against the schemas of Kubernetes, and the file of goreleaser by itself
+	mkdir -p build/chart
+	bin/helm template limiter deploy/helm/sluice >build/chart/default.yaml
+	bin/helm template limiter deploy/helm/sluice -f cmd/sluice/testdata/chart.yaml >build/chart/everything.yaml
+	go run $(VALIDATE) build/chart
+	go run $(GORELEASER) check
 
 clean: ## remove what build left
 	rm -rf bin build
