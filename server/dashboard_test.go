@@ -16,6 +16,7 @@ import (
 const dashboardPath = "../deploy/grafana/sluice.json"
 
 // dashboard is the Grafana dashboard: a panel for each name in the table, in its order.
+// Which of Grafana's data sources it asks can be chosen, and is the first one otherwise.
 func dashboard() []byte {
 	type target struct {
 		Expr         string `json:"expr"`
@@ -39,7 +40,7 @@ func dashboard() []byte {
 		if i < 0 {
 			i = len(panels)
 			panels = append(panels, &panel{
-				ID: i + 1, Title: m.Panel, Type: "timeseries", Datasource: map[string]any{"type": "prometheus", "uid": "prometheus"},
+				ID: i + 1, Title: m.Panel, Type: "timeseries", Datasource: map[string]any{"type": "prometheus", "uid": "${prometheus}"},
 				GridPos: map[string]int{"h": 8, "w": 8, "x": i % 3 * 8, "y": i / 3 * 8},
 				Options: map[string]any{"legend": map[string]any{"showLegend": true}, "tooltip": map[string]any{"mode": "multi"}},
 				Field:   map[string]any{"defaults": map[string]any{"unit": panelUnit(m.Name), "min": 0}, "overrides": []any{}},
@@ -58,6 +59,7 @@ func dashboard() []byte {
 	text, err := json.MarshalIndent(map[string]any{
 		"title": "Sluice", "uid": "sluice", "schemaVersion": 39, "refresh": "5s", "editable": true, "tags": []string{"sluice"},
 		"time": map[string]string{"from": "now-15m", "to": "now"}, "panels": panels,
+		"templating": map[string]any{"list": []any{map[string]any{"name": "prometheus", "label": "Prometheus", "type": "datasource", "query": "prometheus"}}},
 	}, "", " ")
 	if err != nil {
 		panic(err)
