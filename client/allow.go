@@ -159,7 +159,7 @@ func (c *Client) allowServer(ctx context.Context, n *node, p *part, e *entry, co
 	}
 	args := e.limit.words([]any{"RL.ALLOW", e.key}, e.limit.amount(cost))
 	sent := c.now()
-	reply, err := c.askNode(ctx, n, left, args)
+	reply, err := c.askNode(ctx, n, left, args, nil)
 	var d Decision
 	if err == nil {
 		d, err = answer("RL.ALLOW", reply, e.limit)

@@ -41,9 +41,10 @@ type fake struct {
 	reports map[about]report
 	asked   map[string]int
 	window  int64
-	flying  map[string]int // leases under way, by key
-	most    int            // of them at a time
-	said    string         // an error for every call
+	flying  map[string]int  // leases under way, by key
+	most    int             // of them at a time
+	said    string          // an error for every call
+	ids     map[string]bool // permits and reservations that are out
 }
 
 var errGone = errors.New("connection refused")
@@ -51,7 +52,7 @@ var errGone = errors.New("connection refused")
 func newFake() *fake {
 	return &fake{
 		used: map[string]int64{}, leased: map[string]int64{}, out: map[string]map[string]int64{},
-		reports: map[about]report{}, asked: map[string]int{}, flying: map[string]int{},
+		reports: map[about]report{}, asked: map[string]int{}, flying: map[string]int{}, ids: map[string]bool{},
 	}
 }
 
@@ -180,6 +181,9 @@ func (f *fake) answer(name string, args []any) (any, error) {
 		}
 		return int64(1), nil
 	}
+	if reply, ok := f.named(name, args); ok {
+		return reply, nil
+	}
 	key := args[1].(string)
 	if name == "RL.RETURN" {
 		holder, n := args[2].(string), args[3].(int64)
@@ -192,6 +196,40 @@ func (f *fake) answer(name string, args []any) (any, error) {
 		return n, nil
 	}
 	return f.limit(name, key, args)
+}
+
+// named does a command about a permit or a reservation; every one that is asked for is
+// granted.
+func (f *fake) named(name string, args []any) (reply any, ok bool) {
+	id := fmt.Sprint("id", f.asked[name])
+	last := fmt.Sprint(args[len(args)-1])
+	switch name {
+	case "RL.ACQUIRE":
+		f.ids[id] = true
+		return []any{int64(1), args[2], int64(0), int64(0), id}, true
+	case "RL.RESERVE":
+		f.ids[id] = true
+		return append(ints(1, 10, 9, 0, 1000, 0), id), true
+	case "RL.RENEW":
+		if f.ids[args[2].(string)] {
+			return int64(1), true
+		}
+		return int64(0), true
+	case "RL.RELEASE":
+		delete(f.ids, last)
+		return int64(1), true
+	case "RL.CANCEL":
+		delete(f.ids, last)
+		return ints(1, 10, 10, 0, 0, 0), true
+	}
+	return nil, false
+}
+
+// idsOut is how many permits and reservations are out.
+func (f *fake) idsOut() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.ids)
 }
 
 // limit does a command about a limit.

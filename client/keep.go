@@ -61,6 +61,9 @@ func (c *Client) beside(do func(context.Context)) {
 // look goes over what has changed since the last look.
 func (c *Client) look(last, now time.Duration) {
 	for i := range c.table.parts {
+		if c.closed.Load() {
+			return // Close gives everything back
+		}
 		p := &c.table.parts[i]
 		var back []returning
 		p.mu.Lock()
@@ -89,7 +92,7 @@ func (c *Client) evict(p *part, e *entry) {
 }
 
 // forget forgets what the server said of a key, because this process has had it changed;
-// leases of it are given back.
+// leases of it are given back, for no longer than a call waits.
 func (c *Client) forget(key string) {
 	p, h := c.table.part(key)
 	var back []returning
@@ -105,7 +108,9 @@ func (c *Client) forget(key string) {
 	}
 	p.mu.Unlock()
 	if len(back) > 0 {
-		c.beside(func(ctx context.Context) { c.giveBackAll(ctx, back) })
+		ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+		defer cancel()
+		c.giveBackAll(ctx, back)
 	}
 }
 
@@ -131,13 +136,16 @@ func (c *Client) giveBack(ctx context.Context, n *node, list []returning) {
 	for len(list) > 0 {
 		some := list[:min(len(list), pipelineMax)]
 		list = list[len(some):]
-		n.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := n.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, r := range some {
 				p.Do(ctx, "RL.RETURN", r.key, r.holder, r.units)
 				c.returnedUnits.Add(uint64(r.units))
 			}
 			return nil
 		})
+		if isAway(n.judge("RL.RETURN", err)) {
+			return
+		}
 	}
 }
 

@@ -48,15 +48,17 @@ type result struct {
 
 // ask sends a command about a key and waits for the reply, no longer than Timeout.
 func (c *Client) ask(ctx context.Context, key string, args ...any) (any, error) {
-	return c.askFor(ctx, key, c.timeout, args)
+	return c.askFor(ctx, key, c.timeout, args, nil)
 }
 
 // manage is ask for what nobody's request waits for.
 func (c *Client) manage(ctx context.Context, key string, args ...any) (any, error) {
-	return c.askFor(ctx, key, max(c.timeout, ManageTimeout), args)
+	return c.askFor(ctx, key, max(c.timeout, ManageTimeout), args, nil)
 }
 
-func (c *Client) askFor(ctx context.Context, key string, wait time.Duration, args []any) (any, error) {
+// askFor is ask with another time. late, if not nil, is what takes back what a reply
+// grants that comes when the caller has gone on without it.
+func (c *Client) askFor(ctx context.Context, key string, wait time.Duration, args []any, late func(*node, any)) (any, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
 	}
@@ -67,13 +69,23 @@ func (c *Client) askFor(ctx context.Context, key string, wait time.Duration, arg
 	if n.away.Load() {
 		return nil, ErrUnavailable
 	}
-	return c.askNode(ctx, n, wait, args)
+	return c.askNode(ctx, n, wait, args, late)
 }
 
-// askNode is ask for a node that is not known to be away, and another time.
-func (c *Client) askNode(ctx context.Context, n *node, wait time.Duration, args []any) (any, error) {
-	done := make(chan result, 1)
-	if !c.spawn(func() { done <- n.sendFor(ctx, max(wait, lateFactor*c.timeout), args) }) {
+// askNode is askFor for a node that is not known to be away.
+func (c *Client) askNode(ctx context.Context, n *node, wait time.Duration, args []any, late func(*node, any)) (any, error) {
+	done, gone := make(chan result), make(chan struct{})
+	defer close(gone)
+	if !c.spawn(func() {
+		r := n.sendFor(ctx, max(wait, lateFactor*c.timeout), args)
+		select {
+		case done <- r:
+		case <-gone:
+			if late != nil && r.err == nil {
+				late(n, r.reply)
+			}
+		}
+	}) {
 		return nil, ErrClosed
 	}
 	timer := time.NewTimer(wait)

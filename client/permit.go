@@ -45,7 +45,16 @@ func (c *Client) Acquire(ctx context.Context, key string, limit int64, ttl time.
 		return nil, err
 	}
 	p := &Permit{client: c, key: key, ttl: ttl, ended: make(chan struct{}), lost: make(chan struct{})}
-	reply, err := c.ask(ctx, key, args...)
+	var late func(*node, any)
+	if _, named := option(opts, optID); !named { // whoever has a name for it may ask again
+		late = func(n *node, reply any) {
+			if d, err := acquired(reply); err == nil && d.Allowed {
+				n.send(context.Background(), []any{"RL.RELEASE", key, d.ID})
+			}
+		}
+	}
+	asked := c.now()
+	reply, err := c.askFor(ctx, key, c.timeout, args, late)
 	if errors.Is(err, ErrUnavailable) {
 		if p.Decision = c.acquireAside(key, limit, permits); p.Allowed {
 			p.aside = permits
@@ -61,7 +70,7 @@ func (c *Client) Acquire(ctx context.Context, key string, limit int64, ttl time.
 	}
 	c.counted(key, p.Decision)
 	if p.Allowed {
-		c.spawn(p.renew)
+		c.spawn(func() { p.renew(asked) })
 	}
 	return p, nil
 }
@@ -85,8 +94,9 @@ func acquired(reply any) (d Decision, err error) {
 // lost.
 const renewParts = 3
 
-// renew renews the permit until it is released or lost.
-func (p *Permit) renew() {
+// renew renews the permit until it is released or lost. since is when it was asked for,
+// and then when the last renewal was that worked: without one for the TTL it is over.
+func (p *Permit) renew(since time.Duration) {
 	tick := time.NewTicker(max(p.ttl/renewParts, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -97,15 +107,21 @@ func (p *Permit) renew() {
 			return
 		case <-tick.C:
 		}
-		if held, err := p.client.Renew(context.Background(), p.key, p.ID, p.ttl); err == nil && !held {
+		sent := p.client.now()
+		held, err := p.client.Renew(context.Background(), p.key, p.ID, p.ttl)
+		switch {
+		case err == nil && held:
+			since = sent
+		case err == nil, p.client.now()-since >= p.ttl:
 			close(p.lost)
 			return
 		}
 	}
 }
 
-// Lost is closed when the permit turns out not to be held any more: it could not be
-// renewed in time and may be somebody else's by now.
+// Lost is closed when the permit is not held any more: the server says so, or could not be
+// reached for the whole of ttl. It may be somebody else's by now. A permit that was taken
+// without the server is never lost.
 func (p *Permit) Lost() <-chan struct{} { return p.lost }
 
 // Release gives the permit back. Releasing it again, or late, frees nobody else's. It

@@ -224,7 +224,7 @@ func (c *Client) Rules(ctx context.Context) ([]string, error) { return c.texts(c
 // define has every node of the server define something, or forget it.
 func (c *Client) define(ctx context.Context, args ...any) error {
 	return c.eachNode(ctx, func(n *node) error {
-		reply, err := c.askNode(ctx, n, max(c.timeout, ManageTimeout), args)
+		reply, err := c.askNode(ctx, n, max(c.timeout, ManageTimeout), args, nil)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,15 @@ func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, 
 	if err != nil {
 		return nil, err
 	}
-	reply, err := c.ask(ctx, key, args...)
+	var late func(*node, any)
+	if _, named := option(opts, optID); !named { // whoever has a name for it may ask again
+		late = func(n *node, reply any) {
+			if d, err := reserved(reply, l); err == nil && d.Allowed {
+				n.send(context.Background(), []any{"RL.CANCEL", d.ID})
+			}
+		}
+	}
+	reply, err := c.askFor(ctx, key, c.timeout, args, late)
 	if errors.Is(err, ErrUnavailable) {
 		units = max(1, units)
 		return &Reservation{Decision: c.aside(key, l, units), client: c, key: key, limit: l, aside: units}, nil
@@ -35,6 +43,16 @@ func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, 
 	if err != nil {
 		return nil, err
 	}
+	d, err := reserved(reply, l)
+	if err != nil {
+		return nil, err
+	}
+	c.counted(key, d)
+	return &Reservation{Decision: d, client: c, key: key, limit: l}, nil
+}
+
+// reserved is RL.RESERVE's reply.
+func reserved(reply any, l Limit) (Decision, error) {
 	r := read("RL.RESERVE", reply)
 	d := r.decision()
 	if l.algorithm == plan {
@@ -42,11 +60,7 @@ func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, 
 	}
 	d.ID = r.textOrNil("id")
 	r.end()
-	if r.err != nil {
-		return nil, r.err
-	}
-	c.counted(key, d)
-	return &Reservation{Decision: d, client: c, key: key, limit: l}, nil
+	return d, r.err
 }
 
 // Reservation is the reservation of that ID, made by Reserve in this process or another,

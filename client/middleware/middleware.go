@@ -102,8 +102,8 @@ func Settle(actual func(r *http.Request, status int, bytes int64) int64) Option 
 // ttl.
 func InFlight(limit int64, ttl time.Duration) Option {
 	return func(s *settings) error {
-		if limit < 1 || ttl < time.Millisecond {
-			return fmt.Errorf("middleware: InFlight must be at least 1 and its ttl at least 1ms, got %d and %s", limit, ttl)
+		if limit < 1 || limit > client.UnitsMax || ttl < time.Millisecond || ttl > client.WindowMax || ttl%time.Millisecond != 0 {
+			return fmt.Errorf("middleware: InFlight must be from 1 to %d and its ttl whole milliseconds, from 1ms to %s, got %d and %s", int64(client.UnitsMax), client.WindowMax, limit, ttl)
 		}
 		s.inFlight, s.permitTTL = limit, ttl
 		return nil

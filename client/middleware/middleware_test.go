@@ -383,6 +383,7 @@ func TestNewRefuses(t *testing.T) {
 		{bucket, middleware.ByRules()},
 		{bucket, middleware.IPv6Bits(0)},
 		{bucket, middleware.InFlight(0, time.Second)},
+		{bucket, middleware.InFlight(1, 1500*time.Microsecond)},
 		{middleware.ByRules(), middleware.Settle(func(*http.Request, int, int64) int64 { return 1 })},
 	} {
 		if _, err := middleware.New(c, opts...); err == nil {

@@ -61,7 +61,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil || try >= or(t.TriesMax, TriesMaxDefault) {
 			return response, err
 		}
-		wait, ok := t.wait(response)
+		wait, ok := t.wait(r.Method, response)
 		again := repeat(r)
 		if !ok || again == nil || late(r.Context(), t.watch.Wall().Add(wait)) {
 			return response, nil
@@ -96,11 +96,12 @@ func (t *Transport) start() {
 	t.watch = clock.NewStopwatch()
 }
 
-// wait is how long to wait before trying again; false if that is no use.
-func (t *Transport) wait(r *http.Response) (time.Duration, bool) {
+// wait is how long to wait before trying a method again; false if that is no use. A
+// response need not know its request: Base may be anything.
+func (t *Transport) wait(method string, r *http.Response) (time.Duration, bool) {
 	switch {
 	case r.StatusCode == http.StatusTooManyRequests:
-	case r.StatusCode == http.StatusServiceUnavailable && mayRepeat(r.Request.Method):
+	case r.StatusCode == http.StatusServiceUnavailable && mayRepeat(method):
 	default:
 		return 0, false
 	}

@@ -30,7 +30,7 @@ func (b *base) RoundTrip(r *http.Request) (*http.Response, error) {
 		b.bodies = append(b.bodies, string(body))
 	}
 	code, after, _ := strings.Cut(answer, " ")
-	w := &http.Response{StatusCode: map[string]int{"200": 200, "429": 429, "503": 503}[code], Header: http.Header{}, Body: http.NoBody, Request: r}
+	w := &http.Response{StatusCode: map[string]int{"200": 200, "429": 429, "503": 503}[code], Header: http.Header{}, Body: http.NoBody} // and no Request, as of a fake
 	if after == "DATE" {
 		after = time.Now().Add(5 * time.Second).UTC().Format(http.TimeFormat)
 	}

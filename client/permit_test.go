@@ -1,0 +1,123 @@
+package client
+
+// Permits and reservations when the server is slow or away, against the fake and in
+// virtual time; and that Close and corrections wait for a server that hangs no longer than
+// they say.
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// A permit that nobody could renew for its TTL is lost, and not before.
+func TestPermitIsLostWithoutRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		p, err := c.Acquire(background, "k", 5, 3*time.Second)
+		if err != nil || !p.Allowed {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		lost := func() bool {
+			select {
+			case <-p.Lost():
+				return true
+			default:
+				return false
+			}
+		}
+		rest(10 * time.Second)
+		if lost() {
+			t.Error("lost while it is renewed")
+		}
+		f.set(func() { f.fault = gone })
+		rest(1900 * time.Millisecond)
+		if lost() {
+			t.Error("lost before its TTL is over")
+		}
+		f.set(func() { f.fault = healthy })
+		rest(2 * time.Second)
+		f.set(func() { f.fault = gone })
+		rest(1900 * time.Millisecond)
+		if lost() {
+			t.Error("lost although it was renewed in between")
+		}
+		rest(2200 * time.Millisecond)
+		if !lost() {
+			t.Error("not lost, though nobody could renew it for its TTL")
+		}
+	})
+}
+
+// What the server grants after its caller has gone on is given back, unless the caller has
+// a name for it and may ask again.
+func TestLateGrantsAreGivenBack(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		f.set(func() { f.delay = 2 * TimeoutDefault })
+		take := func(opts ...CallOption) {
+			p, err := c.Acquire(background, "k", 5, time.Minute, opts...)
+			if err != nil || p.Source != SourceDegraded {
+				t.Errorf("%+v, %v", p, err)
+			}
+			r, err := c.Reserve(background, "k", TokenBucket(10, time.Second), 1, opts...)
+			if err != nil || r.Source != SourceDegraded {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+		take()
+		rest(10 * TimeoutDefault)
+		if n := f.idsOut(); n != 0 || f.trips("RL.RELEASE") != 1 || f.trips("RL.CANCEL") != 1 {
+			t.Errorf("%d are still out, %v", n, f.asked)
+		}
+		ctx, cancel := context.WithTimeout(background, TimeoutDefault/2)
+		defer cancel()
+		if p, err := c.Acquire(ctx, "k", 5, time.Minute); err == nil {
+			t.Errorf("%+v", p)
+		}
+		rest(10 * TimeoutDefault)
+		if n := f.idsOut(); n != 0 {
+			t.Errorf("%d are still out of a call that was given up", n)
+		}
+	})
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		f.set(func() { f.delay = 2 * TimeoutDefault })
+		if p, err := c.Acquire(background, "k", 5, time.Minute, ID("mine")); err != nil || p.Source != SourceDegraded {
+			t.Errorf("%+v, %v", p, err)
+		}
+		rest(10 * TimeoutDefault)
+		if n := f.idsOut(); n != 1 {
+			t.Errorf("%d are out of one with a name", n)
+		}
+	})
+}
+
+// Many keys have leases when the server hangs: Close takes CloseTimeout and what is under
+// way, whoever owns the connections; and a correction waits for Timeout.
+func TestHangingServerHoldsNobodyUp(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		c.owned = false
+		defer c.rdb.Close()
+		limit := FixedWindow(10_000_000, time.Hour)
+		for range 20 {
+			for i := range 300 {
+				allow(t, c, fmt.Sprint("k", i), limit, 1)
+			}
+			rest(time.Millisecond)
+		}
+		if _, err := c.Debit(background, "k1", limit, 1); err != nil {
+			t.Fatal(err)
+		}
+		f.set(func() { f.fault = hangs })
+		began := time.Now()
+		c.forget("k2")
+		if took := time.Since(began); took > TimeoutDefault {
+			t.Errorf("a correction waits %s", took)
+		}
+		rest(LeaseTime + KeepInterval) // leases that nobody uses are being given back
+		began = time.Now()
+		c.Close()
+		if took := time.Since(began); took > 2*CloseTimeout {
+			t.Errorf("Close takes %s", took)
+		}
+	})
+}
