@@ -6,7 +6,7 @@
 //	load_linux.go  the generator: one thread, one epoll set, many connections
 //	request.go   the bytes that are sent, reply.go the bytes that come back
 //	keys.go      which key comes next
-//	process_linux.go, servers.go  the servers: started, watched in /proc, ended
+//	process_linux.go, servers.go  the servers: started, watched, ended
 //	race.go      servers in turns, round after round
 //	gateways.go  what the Go client makes of traffic
 //	stage_*.go   what is measured

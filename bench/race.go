@@ -46,8 +46,13 @@ type samples []sample
 
 // race runs the rounds and returns the samples of each contender, by id. They are kept in the report under name/id.
 func (r *runner) race(name string, load Load, contenders []contender) (map[string]samples, error) {
+	return r.rounds(r.Rounds, name, load, contenders)
+}
+
+// rounds is a race of so many rounds.
+func (r *runner) rounds(rounds int, name string, load Load, contenders []contender) (map[string]samples, error) {
 	results := map[string]samples{}
-	for round := -1; round < r.Rounds; round++ {
+	for round := -1; round < rounds; round++ {
 		for _, c := range contenders {
 			turn := load
 			turn.Seed = r.Seed + uint64(round+1)
@@ -61,7 +66,7 @@ func (r *runner) race(name string, load Load, contenders []contender) (map[strin
 			if round >= 0 {
 				results[c.id] = append(results[c.id], s)
 			}
-			r.progress("%s · round %d of %d · %s · %s requests/s", name, round+1, r.Rounds, c.name, Whole(s.PerSecond))
+			r.progress("%s · round %d of %d · %s · %s requests/s", name, round+1, rounds, c.name, Whole(s.PerSecond))
 		}
 	}
 	for _, c := range contenders {
