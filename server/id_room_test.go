@@ -20,9 +20,9 @@ func TestNoRoomForIDs(t *testing.T) {
 			return string(reply)
 		}
 		ask(fmt.Sprintf(command, 0))
-		r.shards.Each(func(_ int, c *shard.Core, _ uint64) { c.Bound(shard.Bounds{BytesMax: c.Bytes() + 100_000}) })
+		r.shards.Each(func(_ int, c *shard.Core, _ uint64) { c.Bound(shard.Bounds{BytesMax: c.Bytes() + 1_000_000}) })
 		n := 1
-		for ; n < 1000; n++ {
+		for ; n < 20_000; n++ {
 			if reply := ask(fmt.Sprintf(command, n)); strings.HasPrefix(reply, "-") {
 				if reply != "-"+errNoIDRoom+"\r\n" {
 					t.Fatal(reply)
@@ -30,8 +30,8 @@ func TestNoRoomForIDs(t *testing.T) {
 				break
 			}
 		}
-		if n < 100 || n == 1000 {
-			t.Fatalf("%s: %d ids in 100,000 bytes", command, n)
+		if n < 1000 || n == 20_000 {
+			t.Fatalf("%s: %d ids in 1,000,000 bytes", command, n)
 		}
 		// What was refused changed nothing, and what is known is still known.
 		left := fmt.Sprintf("*6\r\n:1\r\n:1000000\r\n:%d\r\n", 1_000_000-n)

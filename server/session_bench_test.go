@@ -195,4 +195,16 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			t.Errorf("RL.ALLOW key %q allocates %v times in 50 calls", variants, n)
 		}
 	}
+	for _, command := range []string{"RL.ALLOW %s token_bucket 100 1s 1 IDEMPOTENT %s TTL 1h", "RL.ALLOW %s @pro IDEMPOTENT plan-%s"} {
+		f := &feed{}
+		f.fillWith(1000, 50, func(r *rand.Rand) []string {
+			name := fmt.Sprintf("user:%012d", r.IntN(100))
+			return strings.Fields(fmt.Sprintf(command, name, name))
+		})
+		f.run(c, 1000)
+		// A few, where a page fills up.
+		if n := testing.AllocsPerRun(100, func() { f.run(c, 50) }); n > 3 {
+			t.Errorf("%q allocates %v times in 50 calls", command, n)
+		}
+	}
 }

@@ -69,9 +69,9 @@ const answerBytesTypical = 64
 func (h *Held) again(b *Batch, ops []Op) {
 	a := ops[0].Again
 	a.Answer, a.Unsaved, a.Trouble = nil, false, 0
-	ids := &h.core(int(a.home)).ids
+	c := h.core(int(a.home))
 	from := len(b.answers)
-	if known := ids.find(h.Now, a.Name); known != nil {
+	if known := c.ids.find(h.Now, a.Name); known != nil {
 		if !bytes.Equal(known.Key, a.Key) || !bytes.Equal(known.Question, a.Question[:]) {
 			a.Trouble = OtherQuestion
 			return
@@ -82,15 +82,15 @@ func (h *Held) again(b *Batch, ops []Op) {
 		a.Answer = b.answers[from:]
 		return
 	}
-	texts := len(a.Name) + len(a.Key) + QuestionBytes + answerBytesTypical
-	for i := range ops {
-		texts += len(ops[i].Key)
-	}
-	if !h.RoomForID(int(a.home), texts, len(ops)) {
+	if !c.roomForID(h.Now, a, ops) {
 		a.Trouble = NoIDRoom
 		return
 	}
-	h.begin(texts + len(ops)*chargedBytes)
+	size := len(a.Name) + len(a.Key) + QuestionBytes + answerBytesTypical
+	for i := range ops {
+		size += len(ops[i].Key) + recordBytesTypical
+	}
+	h.begin(size)
 	h.doGroup(ops)
 	for i := range ops {
 		if !ops[i].passes() {
@@ -99,7 +99,15 @@ func (h *Held) again(b *Batch, ops []Op) {
 	}
 	b.answers = b.Answers.AppendAnswer(b.answers, ops)
 	a.Answer = b.answers[from:]
-	h.PutID(int(a.home), ops[0].Shard(), a.id(h.Now, ops))
+	if a.Reserve || !c.ids.remembers(len(a.Name), len(a.Key), len(a.Answer)) {
+		h.PutID(int(a.home), ops[0].Shard(), a.id(h.Now, ops))
+		return
+	}
+	h.ids = true
+	c.ids.remember(h.Now, a.Name, a.Key, a.Question[:], a.Answer, h.Now+a.TTL)
+	if g := &c.ledger; g.on {
+		g.answers = appendAnswered(g.answers, a.Name, h.Now+a.TTL, a.Key, a.Question[:], a.Answer, &g.value)
+	}
 }
 
 // id is what the name of a call that has passed stands for.

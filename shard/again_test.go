@@ -145,17 +145,75 @@ func (w *rememberTwin) check(t *testing.T, now uint64, c *oneCall, a *Again, ops
 	}
 }
 
+// restarted is a set made of a snapshot of another, or of what its journal was given.
+func restarted(t *testing.T, set *Set, shards int, clock Clock, journal *memory, always bool) *Set {
+	t.Helper()
+	var records []byte
+	if journal != nil {
+		if !set.Flush() {
+			t.Fatal("not flushed")
+		}
+		records = bytes.Clone(journal.records)
+	} else if err := set.Export(func(_ uint64, some []byte) error {
+		records = append(records, some...)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	next := newTestSet(t, shards, 4, clock)
+	r := next.Restore(tagOf)
+	for len(records) > 0 {
+		var one persistence.Record
+		one, records, _ = persistence.CutRecord(records)
+		if err := r.Do([]persistence.Record{one}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.End()
+	if journal != nil {
+		next.Journal(journal, always)
+	}
+	return next
+}
+
+// forgotten says what is wrong with the ids that a set keeps: all that are known, once,
+// and few others.
+func (w *rememberTwin) forgotten(set *Set, now uint64) (err error) {
+	kept := 0
+	set.Each(func(_ int, c *Core, _ uint64) {
+		if e := c.ids.verify(); e != nil {
+			err = e
+		}
+		kept += c.ids.count()
+	})
+	for name, id := range w.ids {
+		if id.deadline+2<<tickBits <= now {
+			delete(w.ids, name)
+		}
+	}
+	if err == nil && kept > len(w.ids) {
+		err = fmt.Errorf("%d ids are kept, %d could be known", kept, len(w.ids))
+	}
+	return err
+}
+
 func TestAgainTwin(t *testing.T) {
 	for round := range scaled(60) {
 		r := newRand(t, 7000+uint64(round))
 		w, clock, shards := newRememberTwin(r), newStanding(), 1+r.IntN(4)
 		set := newTestSet(t, shards, 4, clock)
-		if r.IntN(2) == 0 {
-			set.Journal(new(memory), r.IntN(2) == 0)
+		journal, always := new(memory), r.IntN(2) == 0
+		if r.IntN(3) > 0 {
+			set.Journal(journal, always)
+		} else {
+			journal = nil
 		}
 		b := NewBatch(shards)
 		for range 60 {
 			clock.now.Add(r.Uint64N(second))
+			if r.IntN(10) == 0 {
+				set = restarted(t, set, shards, clock, journal, always)
+			}
 			b.Clear()
 			var calls []oneCall
 			var agains []*Again
@@ -175,6 +233,9 @@ func TestAgainTwin(t *testing.T) {
 			}
 			for n := range shards {
 				set.Hold([]int{n}, func(h *Held) { h.DueID(n) })
+			}
+			if err := w.forgotten(set, clock.now.Load()); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

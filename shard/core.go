@@ -65,7 +65,7 @@ func (c *Core) Len() int { return c.index.count }
 // leases and usage, notes and what the journal is owed.
 func (c *Core) Bytes() int {
 	return c.slab.bytes() + c.index.bytes() + c.keys.bytes() + c.wheel.bytes() +
-		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes() + c.ids.bytes + c.leases.bytes + c.notes.bytes
+		c.logs.bytes + c.logs.rowBytes() + c.limits.bytes() + c.ledger.bytes() + c.ids.memory() + c.leases.bytes + c.notes.bytes
 }
 
 // Stats returns the counts so far.

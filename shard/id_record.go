@@ -22,11 +22,7 @@ const RecordID uint8 = 3
 
 func appendID(dst []byte, id *ID, scratch *[]byte) []byte {
 	v := append((*scratch)[:0], byte(id.Outcome), bit(id.Cancel))
-	v = binary.LittleEndian.AppendUint64(v, id.Deadline)
-	v = appendText(v, string(id.Key))
-	v = appendText(v, string(id.Question))
-	v = appendText(v, string(id.Answer))
-	v = binary.AppendUvarint(v, uint64(len(id.Charged)))
+	v = appendRemembered(v, id.Deadline, id.Key, id.Question, id.Answer, len(id.Charged))
 	for i := range id.Charged {
 		ch := &id.Charged[i]
 		v = appendText(v, string(ch.Key))
@@ -38,6 +34,21 @@ func appendID(dst []byte, id *ID, scratch *[]byte) []byte {
 	}
 	*scratch = v
 	return persistence.AppendRecord(dst, RecordID, []byte(id.Name), v)
+}
+
+// appendRemembered writes what stands between what becomes of an id and its charges.
+func appendRemembered(v []byte, deadline uint64, key, question, answer []byte, charges int) []byte {
+	v = binary.LittleEndian.AppendUint64(v, deadline)
+	for _, text := range [...][]byte{key, question, answer} {
+		v = append(binary.AppendUvarint(v, uint64(len(text))), text...)
+	}
+	return binary.AppendUvarint(v, uint64(charges))
+}
+
+// appendAnswered writes the record of an id that only remembers an answer.
+func appendAnswered(dst, name []byte, deadline uint64, key, question, answer []byte, scratch *[]byte) []byte {
+	*scratch = appendRemembered(append((*scratch)[:0], byte(Answered), 0), deadline, key, question, answer, 0)
+	return persistence.AppendRecord(dst, RecordID, name, *scratch)
 }
 
 func bit(b bool) byte {

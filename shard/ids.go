@@ -63,9 +63,10 @@ type ID struct {
 
 // ids are the ids of one core, with those whose time comes first in front.
 type ids struct {
-	byName map[string]*ID
-	queue  agenda[*ID]
-	bytes  int
+	answered *answered      // those that only remember an answer; nil: none yet
+	byName   map[string]*ID // the others
+	queue    agenda[*ID]
+	bytes    int // of the others
 }
 
 func (id *ID) dueAt() uint64 { return id.Deadline }
@@ -86,27 +87,60 @@ func (id *ID) size() int {
 }
 
 // put stores an id, in the place of one of the same name.
-func (t *ids) put(id *ID) {
+func (t *ids) put(now uint64, id *ID) {
+	name := []byte(id.Name)
+	if id.Outcome == Answered && len(id.Question) == QuestionBytes && t.remembers(len(name), len(id.Key), len(id.Answer)) {
+		t.remember(now, name, id.Key, id.Question, id.Answer, id.Deadline)
+		return
+	}
+	t.drop(name)
 	if t.byName == nil {
 		t.byName = make(map[string]*ID)
 	}
-	t.drop(id.Name)
 	t.byName[id.Name] = id
 	t.bytes += id.size()
 	t.queue.enter(id)
 }
 
+// remembers says whether texts of such lengths are kept without pointers.
+func (t *ids) remembers(name, key, answer int) bool {
+	return answeredBytes(name, key, answer) <= answeredBytesMax && !t.answered.full()
+}
+
+// remember stores an answer; it replaces one under the same name.
+func (t *ids) remember(now uint64, name, key, question, answer []byte, deadline uint64) {
+	if t.answered == nil {
+		t.answered = newAnswered(now)
+	}
+	if id := t.byName[string(name)]; id != nil {
+		t.forget(id)
+	}
+	t.answered.put(name, key, question, answer, deadline)
+}
+
+// memory is how many bytes the ids take.
+func (t *ids) memory() int { return t.bytes + t.answered.bytes() }
+
 // drop forgets an id.
-func (t *ids) drop(name string) {
-	if id := t.byName[name]; id != nil {
-		delete(t.byName, name)
-		t.bytes -= id.size()
-		t.queue.leave(id)
+func (t *ids) drop(name []byte) {
+	t.answered.drop(name)
+	if id := t.byName[string(name)]; id != nil {
+		t.forget(id)
 	}
 }
 
-// find returns what a name stands for at now, nil if it is not known.
+func (t *ids) forget(id *ID) {
+	delete(t.byName, id.Name)
+	t.bytes -= id.size()
+	t.queue.leave(id)
+}
+
+// find returns what a name stands for at now, nil if it is not known. One that only
+// remembers an answer is good until the next call, and without its name.
 func (t *ids) find(now uint64, name []byte) *ID {
+	if id := t.answered.find(now, name); id != nil {
+		return id
+	}
 	id := t.byName[string(name)]
 	if id == nil || id.Outcome != Open && id.Deadline <= now {
 		return nil
@@ -117,14 +151,15 @@ func (t *ids) find(now uint64, name []byte) *ID {
 // due returns an open id whose time has come, nil if none was found. Ids that are only
 // remembered are forgotten on the way, up to a bound; more says that it was reached.
 func (t *ids) due(now uint64) (id *ID, more bool) {
+	more = t.answered.sweep(now, SweepEntriesMax)
 	for range SweepEntriesMax {
 		if len(t.queue) == 0 || t.queue[0].due > now {
-			return nil, false
+			return nil, more
 		}
 		if id := t.queue[0].one; id.Outcome == Open {
 			return id, true
 		}
-		t.drop(t.queue[0].one.Name)
+		t.forget(t.queue[0].one)
 	}
 	return nil, true
 }
@@ -137,15 +172,25 @@ func (h *Held) FindID(n int, name []byte) *ID { return h.core(n).ids.find(h.Now,
 // says that it is worth to look again, after the shard has been let go for a moment.
 func (h *Held) DueID(n int) (id *ID, more bool) { return h.core(n).ids.due(h.Now) }
 
-// RoomForID says whether shard n has memory for an id whose texts have so many bytes
-// and that stands for so many charges.
-func (h *Held) RoomForID(n, texts, charges int) bool {
-	c := h.core(n)
+// roomForID says whether there is memory for an id that is made by a call.
+func (c *Core) roomForID(now uint64, a *Again, ops []Op) bool {
 	fits := func() bool {
-		return c.bounds.BytesMax == 0 || c.Bytes()+idOverheadBytes+texts+charges*chargedBytes <= c.bounds.BytesMax
+		if c.bounds.BytesMax == 0 {
+			return true
+		}
+		growth := idOverheadBytes + len(a.Name) + len(a.Key) + QuestionBytes + answerBytesTypical
+		if a.Reserve {
+			for i := range ops {
+				growth += chargedBytes + len(ops[i].Key)
+			}
+		} else {
+			growth += c.ids.answered.growth()
+		}
+		return c.Bytes()+growth <= c.bounds.BytesMax
 	}
 	if !fits() {
-		c.sweepUntil(h.Now, fits)
+		c.ids.answered.sweep(now, sweepForRoomEntriesMax)
+		c.sweepUntil(now, fits)
 	}
 	return fits()
 }
@@ -157,7 +202,7 @@ func (h *Held) PutID(n, key int, id *ID) {
 	for i := range id.Charged {
 		id.Charged[i].Life = h.core(key).reserve(id.Charged[i].Key)
 	}
-	c.ids.put(id)
+	c.ids.put(h.Now, id)
 	if c.ledger.on {
 		c.ledger.ids = append(c.ledger.ids, id)
 	}
@@ -218,7 +263,8 @@ func (c *Core) release(now uint64, i slot, id string) bool {
 }
 
 // takeIDs appends the records of the ids that have changed, behind those of what
-// they have charged, about RecordsBytesMax of them, and says whether there are more.
+// they have charged. Answers are encoded when they are remembered, and not more of them than
+// come with one batch wait. Of the others it takes about RecordsBytesMax of them, and says whether there are more.
 func (c *Core) takeIDs(dst []byte) (records []byte, more bool) {
 	g := &c.ledger
 	for len(g.ids) > 0 {
@@ -229,5 +275,9 @@ func (c *Core) takeIDs(dst []byte) (records []byte, more bool) {
 		g.ids = g.ids[1:]
 	}
 	g.ids = nil
+	dst = append(dst, g.answers...)
+	if g.answers = g.answers[:0]; cap(g.answers) > ledgerKeptBytesMax {
+		g.answers = nil
+	}
 	return dst, false
 }

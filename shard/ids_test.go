@@ -3,19 +3,32 @@ package shard
 // How long ids hold a shard up.
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
 	"sluice/persistence"
 )
 
+// kinds are questions of ids that are kept one way and the other.
+var kinds = [][]byte{[]byte("q"), bytes.Repeat([]byte("q"), QuestionBytes)}
+
+// count is how many ids a core knows.
+func (t *ids) count() int {
+	n := len(t.byName)
+	if t.answered != nil {
+		n += t.answered.index.count
+	}
+	return n
+}
+
 // withIDs is a set of one shard with n answered ids that are forgotten after a second.
-func withIDs(t *testing.T, n int) (*Set, *standing) {
+func withIDs(t *testing.T, n int, question []byte) (*Set, *standing) {
 	clock := newStanding()
 	set := newTestSet(t, 1, 4, clock)
 	set.Hold([]int{0}, func(h *Held) {
 		for i := range n {
-			h.PutID(0, 0, &ID{Name: fmt.Sprint("id", i), Key: []byte("k"), Question: []byte("q"), Answer: []byte("a"), Deadline: h.Now + second})
+			h.PutID(0, 0, &ID{Name: fmt.Sprint("id", i), Key: []byte("k"), Question: question, Answer: []byte("a"), Deadline: h.Now + second})
 		}
 	})
 	return set, clock
@@ -23,9 +36,15 @@ func withIDs(t *testing.T, n int) (*Set, *standing) {
 
 // However many ids are over at once, each look forgets a bounded number of them.
 func TestIDsAreForgottenInTurns(t *testing.T) {
+	for _, question := range kinds {
+		testForgottenInTurns(t, question)
+	}
+}
+
+func testForgottenInTurns(t *testing.T, question []byte) {
 	const n = 10*SweepEntriesMax + 1
-	set, clock := withIDs(t, n)
-	clock.now.Add(second)
+	set, clock := withIDs(t, n, question)
+	clock.now.Add(second + 1<<tickBits)
 	turns, left := 0, n
 	for more := true; more; turns++ {
 		set.Hold([]int{0}, func(h *Held) {
@@ -33,7 +52,7 @@ func TestIDsAreForgottenInTurns(t *testing.T) {
 			if id, more = h.DueID(0); id != nil {
 				t.Fatalf("%+v is to be settled", id)
 			}
-			if now := len(h.core(0).ids.byName); left-now > SweepEntriesMax {
+			if now := h.core(0).ids.count(); left-now > SweepEntriesMax {
 				t.Errorf("%d are forgotten at once", left-now)
 			} else {
 				left = now
@@ -48,8 +67,14 @@ func TestIDsAreForgottenInTurns(t *testing.T) {
 // A snapshot goes through ids in turns, and holds each that is there throughout once,
 // while others come and go.
 func TestExportOfIDsInTurns(t *testing.T) {
+	for _, question := range kinds {
+		testExportInTurns(t, question)
+	}
+}
+
+func testExportInTurns(t *testing.T, question []byte) {
 	const n = 5*SnapshotSlotsPerTick + 1
-	set, _ := withIDs(t, n)
+	set, _ := withIDs(t, n, question)
 	found, turns := make(map[string]int), 0
 	err := set.exportIDs(0, func(_ uint64, records []byte) error {
 		here := 0
@@ -63,8 +88,8 @@ func TestExportOfIDsInTurns(t *testing.T) {
 		}
 		set.Hold([]int{0}, func(h *Held) {
 			for i := range 500 {
-				h.core(0).ids.drop(fmt.Sprint("id", 2*(500*turns+i)))
-				h.PutID(0, 0, &ID{Name: fmt.Sprint("new", turns, i), Deadline: h.Now + second})
+				h.core(0).ids.drop(fmt.Append(nil, "id", 2*(500*turns+i)))
+				h.PutID(0, 0, &ID{Name: fmt.Sprint("new", turns, i), Question: question, Deadline: h.Now + second})
 			}
 		})
 		return nil

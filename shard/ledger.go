@@ -42,6 +42,7 @@ type ledger struct {
 	gone    int      // so many bytes of them are taken already
 	value   []byte   // scratch
 	ids     []*ID    // changed since they were last taken
+	answers []byte   // that ids remember since then, encoded
 	notes   []string // the same
 
 	accounts []*account // the same
@@ -73,7 +74,7 @@ func (c *Core) forget(e *entry) {
 // Owes says whether there is anything to take.
 func (c *Core) Owes() bool {
 	g := &c.ledger
-	return g.dirty.count+len(g.records)+len(g.accounts)+len(g.ids)+len(g.notes) > 0
+	return g.dirty.count+len(g.records)+len(g.accounts)+len(g.ids)+len(g.answers)+len(g.notes) > 0
 }
 
 // recordBytesTypical is about as long as most records are.
@@ -82,7 +83,7 @@ const recordBytesTypical = 128
 // owedBytes is about how many bytes are to be taken.
 func (c *Core) owedBytes() int {
 	g := &c.ledger
-	return len(g.records) - g.gone + recordBytesTypical*(g.dirty.count+len(g.ids)) + RecordsBytesMax*(len(g.accounts)+len(g.notes))
+	return len(g.records) - g.gone + len(g.answers) + recordBytesTypical*(g.dirty.count+len(g.ids)) + RecordsBytesMax*(len(g.accounts)+len(g.notes))
 }
 
 // TakeRecords appends the records of what has changed to dst, about
@@ -168,7 +169,7 @@ func (g *ledger) takeDeletions(dst []byte) (records []byte, more bool) {
 
 // bytes is the memory of the ledger.
 func (g *ledger) bytes() int {
-	return g.dirty.bytes() + cap(g.records) + cap(g.value)
+	return g.dirty.bytes() + cap(g.records) + cap(g.answers) + cap(g.value)
 }
 
 // appendEntry writes the record of an entry as it is now.

@@ -31,17 +31,32 @@ func (k *keyCursor) advance() { k.key, k.more = k.next() }
 // exportIDs hands the records of the ids of shard n to emit.
 func (set *Set) exportIDs(n int, emit func(now uint64, records []byte) error) error {
 	var at keyCursor
-	set.On(n, func(c *Core, _ uint64) { at = newKeyCursor(c.ids.byName) })
+	cursor, end := slot(1), slot(0)
+	set.On(n, func(c *Core, _ uint64) {
+		at = newKeyCursor(c.ids.byName)
+		if c.ids.answered != nil {
+			end = c.ids.answered.slab.next
+		}
+	})
 	defer at.stop()
 	var scratch []byte
 	return set.exportRest(n, emit, func(c *Core, records []byte) ([]byte, bool) {
-		for looked := 0; at.more && looked < SnapshotSlotsPerTick && len(records) < RecordsBytesMax; looked++ {
+		t := c.ids.answered
+		for looked := 0; (cursor < end || at.more) && looked < SnapshotSlotsPerTick && len(records) < RecordsBytesMax; looked++ {
+			if cursor < end {
+				if e := t.slab.at(cursor); e.limit != 0 {
+					name, id := t.at(e)
+					records = appendAnswered(records, name, id.Deadline, id.Key, id.Question, id.Answer, &scratch)
+				}
+				cursor++
+				continue
+			}
 			if id := c.ids.byName[at.key]; id != nil {
 				records = appendID(records, id, &scratch)
 			}
 			at.advance()
 		}
-		return records, at.more
+		return records, at.more || cursor < end
 	})
 }
 

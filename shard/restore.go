@@ -141,10 +141,10 @@ func (r *Restoration) restoreID(home *Core, name, value []byte) error {
 		for i := range was.Charged {
 			r.core(was.Charged[i].Key).unreserve(was.Charged[i].Key)
 		}
-		home.ids.drop(string(name))
 	}
-	if id != nil {
-		home.ids.put(id)
+	home.ids.drop(name)
+	if id != nil && (id.Outcome == Open || id.Deadline > r.now) {
+		home.ids.put(r.now, id)
 	}
 	return nil
 }

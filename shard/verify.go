@@ -33,13 +33,33 @@ func (c *Core) verified(n int) {
 // verify returns the first thing that does not hold.
 func (c *Core) verify() error {
 	for _, part := range []func() error{
-		c.verifySlab, c.verifyIndex, c.verifyKeys, c.verifyLimits, c.verifyLogs, c.verifyWheel, c.verifyLedger, c.verifyLeases, c.ids.queue.verify,
+		c.verifySlab, c.verifyIndex, c.verifyKeys, c.verifyLimits, c.verifyLogs, c.verifyWheel, c.verifyLedger, c.verifyLeases, c.ids.verify,
 	} {
 		if err := part(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// verify: ids are as keys are, each under the hash of its name; and nothing is in both
+// places.
+func (t *ids) verify() error {
+	if a := t.answered; a != nil {
+		c := &Core{slab: a.slab, index: a.index, wheel: a.wheel}
+		for _, part := range []func() error{c.verifyIndex, c.verifyWheel} {
+			if err := part(); err != nil {
+				return fmt.Errorf("ids: %w", err)
+			}
+		}
+		for i, e := range c.live() {
+			name, _ := a.at(e)
+			if _, at := a.slot(name); at != i || t.byName[string(name)] != nil {
+				return fmt.Errorf("ids: %q stands in %d and is found in %d, or is among the others too", name, i, at)
+			}
+		}
+	}
+	return t.queue.verify()
 }
 
 // live ranges over the entries that are in use.
