@@ -129,6 +129,9 @@ func (c *Client) AllowMany(ctx context.Context, calls []Call) ([]Decision, error
 	if errors.Is(err, ErrUnavailable) {
 		return c.manyAside(calls), nil
 	}
+	if err != nil {
+		return nil, err
+	}
 	list := make([]Decision, len(calls))
 	for _, some := range byNode {
 		part := make([]Call, len(some))

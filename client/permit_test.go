@@ -121,3 +121,41 @@ func TestHangingServerHoldsNobodyUp(t *testing.T) {
 		}
 	})
 }
+
+// Of a verdict's permits each is given back, though one cannot be.
+func TestReleasePermitGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		f.set(func() { f.said = "ERR no" })
+		err := c.ReleasePermit(background, Verdict{Decision: Decision{ID: "p"}, Permits: []string{"a", "b", "c"}})
+		if err == nil || f.trips("RL.RELEASE") != 3 {
+			t.Errorf("%v, %v", err, f.asked)
+		}
+	})
+}
+
+// Without the server a network of IPv6 is one customer, however many addresses it has.
+func TestRequestsWithoutTheServerAreCountedByNetwork(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		f.set(func() { f.fault = gone })
+		passed := 0
+		for i := range 200 {
+			v, err := c.Request(background, Request{Method: "GET", Path: "/", IP: fmt.Sprintf("2001:db8::%x", i)})
+			if err != nil || v.Source != SourceDegraded {
+				t.Fatalf("%+v, %v", v, err)
+			}
+			if v.Allowed {
+				passed++
+			}
+		}
+		if passed != 60 {
+			t.Errorf("%d passed, want 60", passed)
+		}
+	})
+	for ip, want := range map[string]string{
+		"2001:db8::1": "2001:db8::/64", "::ffff:192.0.2.1": "192.0.2.1", "192.0.2.1": "192.0.2.1", "fe80::1%eth0": "fe80::/64", "a, b": "a, b", "": "",
+	} {
+		if got := network(ip); got != want {
+			t.Errorf("network(%q) = %q, want %q", ip, got, want)
+		}
+	}
+}

@@ -5,7 +5,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 )
 
@@ -142,9 +144,11 @@ func (c *Client) Request(ctx context.Context, q Request) (Verdict, error) {
 		f.err = headers.err
 	}
 	if f.err == nil && d.ID != "" {
-		for r := read("RL.REQUEST", f.values["permits"]); r.more(); f.err = r.err {
+		r := read("RL.REQUEST", f.values["permits"])
+		for r.more() {
 			v.Permits = append(v.Permits, r.text("a permit's key"))
 		}
+		f.err = r.err
 	}
 	if f.err != nil {
 		return Verdict{}, f.err
@@ -161,7 +165,7 @@ func (c *Client) requestAway(q Request) Verdict {
 	case q.APIKey != "":
 		who = "api_key:" + q.APIKey
 	default:
-		who = "ip:" + q.IP
+		who = "ip:" + network(q.IP)
 	}
 	p, h := c.table.part(who)
 	p.mu.Lock()
@@ -170,17 +174,31 @@ func (c *Client) requestAway(q Request) Verdict {
 	return Verdict{Decision: d, Key: who}
 }
 
+// network is what of an address is one customer's: of IPv6 the first 64 bits, as with the
+// server, or whoever has many addresses would have as many limits.
+func network(ip string) string {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
+		return ip
+	}
+	if addr = addr.Unmap().WithZone(""); addr.Is4() {
+		return addr.String()
+	}
+	prefix, _ := addr.Prefix(64) // it has so many
+	return prefix.String()
+}
+
 // requests is the plan under which requests are decided without the server.
 var requests = Plan("\x00requests")
 
-// ReleasePermit gives a permit of a verdict back: Permits and ID say which.
-func (c *Client) ReleasePermit(ctx context.Context, v Verdict) error {
+// ReleasePermit gives the permits of a verdict back: Permits and ID say which. One that
+// cannot be given back keeps none of the others.
+func (c *Client) ReleasePermit(ctx context.Context, v Verdict) (err error) {
 	for _, key := range v.Permits {
-		if _, err := c.Release(ctx, key, v.ID); err != nil {
-			return err
-		}
+		_, failed := c.Release(ctx, key, v.ID)
+		err = errors.Join(err, failed)
 	}
-	return nil
+	return err
 }
 
 // SetPlan sets a plan, in JSON or YAML; it takes effect whole with the next decision. Where
