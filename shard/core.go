@@ -404,21 +404,25 @@ func (c *Core) Tick(now uint64, budget int) (more bool) {
 // ahead touches what freeing the next entries of a list will need, in phases, so that
 // cache misses overlap as they do in warm.
 func (c *Core) ahead(now uint64, i slot, n int) {
+	c.touched ^= touchDue(&c.slab, &c.index, &c.keys, now, i, n)
+}
+
+func touchDue(entries *slab, x *index, keys *keys, now uint64, i slot, n int) (touched uint32) {
 	var due [sweepAhead]slot
-	touched, found := c.touched, 0
+	found := 0
 	for ; i != 0 && n > 0; n-- {
-		e := c.slab.at(i)
+		e := entries.at(i)
 		if e.expiry <= now {
-			touched ^= c.index.touch(e.hash)
+			touched ^= x.touch(e.hash)
 			due[found], found = i, found+1
 		}
 		i = e.next
 	}
 	for _, i := range due[:found] {
-		e := c.slab.at(i)
-		touched ^= c.index.touchRun(e.hash, i) ^ uint32(c.keys.block(e.key)[0])
+		e := entries.at(i)
+		touched ^= x.touchRun(e.hash, i) ^ uint32(keys.block(e.key)[0])
 	}
-	c.touched = touched
+	return touched
 }
 
 func (c *Core) expire(i slot, e *entry) {

@@ -33,7 +33,7 @@ type answered struct {
 	question [QuestionBytes]byte
 	view     ID // what find returned last
 
-	touched uint32
+	touched uint32 // keeps loads that are done for the caches' sake
 }
 
 func newAnswered(now uint64) *answered {
@@ -142,13 +142,7 @@ func (t *answered) sweep(now uint64, budget int) (more bool) {
 
 // ahead touches what forgetting the next entries will need, so that cache misses overlap.
 func (t *answered) ahead(now uint64, i slot, n int) {
-	for ; i != 0 && n > 0; n-- {
-		e := t.slab.at(i)
-		if e.expiry <= now {
-			t.touched ^= t.index.touch(e.hash) ^ uint32(t.texts.block(e.key)[0])
-		}
-		i = e.next
-	}
+	t.touched ^= touchDue(&t.slab, &t.index, &t.texts, now, i, n)
 }
 
 // full says that there may not be one id more.
