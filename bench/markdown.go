@@ -97,7 +97,8 @@ func (r *Report) Markdown() string {
 	b.WriteString(head)
 	fmt.Fprintf(&b, "\nMeasured on: %s\n\n## What is to be reached\n\nEach row is judged on the median of its rounds.\n\n%s", r.where(), table(verdictColumns, r.verdictRows()))
 	if worse := r.worse(); len(worse) > 0 {
-		b.WriteString("\n## Where somebody else is better\n\nOf what was measured above and below:\n\n" + strings.Join(worse, "\n") + "\n")
+		b.WriteString("\n## Where somebody else is better\n\nSluice's figure by the other's, where the other's is better:\n\n" +
+			table([]string{"race", "other", "requests a second", "server CPU a request", "p99"}, worse))
 	}
 	for _, s := range r.sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", s.Title, s.Text)
@@ -120,26 +121,33 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// worse lists the races that Sluice lost to Redis, by rate and by CPU.
-func (r *Report) worse() []string {
-	var lost []string
-	for _, depth := range depths {
-		race := fmt.Sprintf("p%d", depth)
+// worse lists the races that Sluice lost to Redis: with pipelines, and at fixed rates, where the rate is the same for all.
+func (r *Report) worse() (rows [][]string) {
+	list := func(name, race string, closed bool) {
 		for _, other := range []struct{ id, name string }{{"lua", "a token bucket in Lua"}, {"incr", "INCR"}, {"ping", "PING"}} {
-			if s := ratio(race, "sluice", other.id, rate)(r); s.median() < 1 {
-				lost = append(lost, fmt.Sprintf("- Pipelines of %d: Redis answers %s at %s times the rate.", depth, other.name, times(ratio(race, other.id, "sluice", rate)(r))))
+			against := func(value func(sample) float64) spread { return ratio(race, "sluice", other.id, value)(r) }
+			row := []string{name, other.name, "", "", ""}
+			if s := against(rate); closed && s.median() < 1 {
+				row[2] = times(s)
 			}
-			if s := ratio(race, "sluice", other.id, cpu)(r); s.median() > 1 {
-				lost = append(lost, fmt.Sprintf("- Pipelines of %d: a decision takes %s times the CPU of %s.", depth, times(s), other.name))
+			if s := against(cpu); s.median() > 1 {
+				row[3] = times(s)
+			}
+			if s := against(p99); s.median() > 1 {
+				row[4] = times(s)
+			}
+			if strings.Join(row[2:], "") != "" {
+				rows = append(rows, row)
 			}
 		}
 	}
-	for _, v := range r.Verdicts {
-		if v.Measured && !v.Reached && strings.Contains(v.What, "p99") {
-			lost = append(lost, fmt.Sprintf("- %s: %s.", v.What, v.found()))
-		}
+	for _, depth := range depths {
+		list(fmt.Sprintf("pipelines of %d", depth), fmt.Sprintf("p%d", depth), true)
 	}
-	return lost
+	for _, perSecond := range openRates {
+		list(Whole(perSecond)+" requests a second", openRace(perSecond), false)
+	}
+	return rows
 }
 
 // benchLines are the lines of results in the output of go test -bench.

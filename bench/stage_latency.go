@@ -26,6 +26,11 @@ func (r *runner) peak(c contender, keys uint64) (float64, error) {
 	return s.PerSecond, err
 }
 
+// openRates are the rates that waits are measured at, requests a second.
+var openRates = []float64{5_000, 20_000, 40_000}
+
+func openRace(perSecond float64) string { return fmt.Sprintf("open%.0f", perSecond) }
+
 func (r *runner) latency() error {
 	all, err := r.contenders()
 	if err != nil {
@@ -36,8 +41,8 @@ func (r *runner) latency() error {
 			"request was meant to leave.", latencyConnections),
 		"requests a second", "what", "p50 µs", "p99 µs", "p99.9 µs", "server CPU µs a request")
 	lines := make([]Line, len(all))
-	for _, perSecond := range []float64{5_000, 20_000, 40_000} {
-		got, err := r.race(fmt.Sprintf("open%.0f", perSecond), r.openLoad(perSecond, keysLive), all)
+	for _, perSecond := range openRates {
+		got, err := r.race(openRace(perSecond), r.openLoad(perSecond, keysLive), all)
 		if err != nil {
 			return err
 		}
