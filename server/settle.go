@@ -288,6 +288,7 @@ func (s *session) settle(out []byte, name string, how settlement) ([]byte, error
 			wrong = unknown
 		case id.Outcome != shard.Open:
 			answer = id.Answer
+			h.Told(home)
 		case id.Deadline <= h.Now:
 			answer, wrong = s.settleNow(h, home, at, id, expiry(id))
 		default:

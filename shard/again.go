@@ -76,8 +76,7 @@ func (h *Held) again(b *Batch, ops []Op) {
 			a.Trouble = OtherQuestion
 			return
 		}
-		// What is remembered must be on disk before it is told again.
-		h.waits = true
+		h.Told(int(a.home))
 		b.answers = append(b.answers, known.Answer...)
 		a.Answer = b.answers[from:]
 		return

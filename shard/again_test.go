@@ -344,49 +344,75 @@ func TestAgainIsOnePiece(t *testing.T) {
 	}
 }
 
-// Where what is answered must be durable, that of an id which is known must be too: who
-// asks again while the first call waits for the disk waits as well, and is told when that
-// fails.
+// Where what is answered must be durable, a grant of before that is told again must be too:
+// who asks again while the first call waits for the disk waits as well, and is told when
+// that fails.
 func TestAgainWaitsForTheDisk(t *testing.T) {
-	set, journal := newTestSet(t, 2, 4, newStanding()), new(memory)
-	set.Journal(journal, true)
-	journal.hold = true
-	limit := newLimit(algorithms.FixedWindow, 10, time.Hour)
-	send := func() (a *Again, done chan struct{}) {
-		b := NewBatch(2)
-		op := b.Add(0)
-		op.Kind, op.Key, op.Call = Allow, []byte("k"), algorithms.Call{Limit: limit, Cost: 1}
-		a, done = &Again{Name: []byte("id"), Key: []byte("k"), TTL: second}, make(chan struct{})
-		b.Answers = told{}
-		b.Remember(1, a, 1<<63)
-		go func() {
-			set.Run(b)
-			close(done)
-		}()
-		for n := 0; n < 1; {
+	limit, permits := newLimit(algorithms.FixedWindow, 10, time.Hour), newLimit(algorithms.Concurrency, 3, time.Hour)
+	for name, ask := range map[string]func(b *Batch, op *Op){
+		"id": func(b *Batch, op *Op) {
+			op.Kind, op.Call.Limit = Allow, limit
+			b.Answers = told{}
+			b.Remember(1, &Again{Name: []byte("id"), Key: []byte("k"), TTL: second}, 1<<63)
+		},
+		"permit": func(_ *Batch, op *Op) { op.Kind, op.Call.Limit, op.ID = Allow, permits, "job" },
+		"report": func(_ *Batch, op *Op) {
+			op.Kind = Report
+			op.Leasing = &Leasing{Holder: []byte("gateway"), Seq: 7, Start: start / nanosPerMilli, Spent: algorithms.Amount{Whole: 1}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, journal := newTestSet(t, 2, 4, newStanding()), new(memory)
+			set.Journal(journal, true)
+			journal.hold = true
+			// send asks, and returns when the answer waits for the disk or is there.
+			send := func() (op *Op, done chan struct{}) {
+				b := NewBatch(2)
+				op, done = b.Add(0), make(chan struct{})
+				op.Key, op.Call.Cost = []byte("k"), 1
+				ask(b, op)
+				go func() {
+					set.Run(b)
+					close(done)
+				}()
+				for n := 0; n < 1; yield() {
+					journal.Lock()
+					n = len(journal.waiting)
+					journal.Unlock()
+					select {
+					case <-done:
+						return op, done
+					default:
+					}
+				}
+				return op, done
+			}
+			first, done := send()
 			journal.Lock()
-			n = len(journal.waiting)
+			failed := journal.waiting
+			journal.waiting = nil
 			journal.Unlock()
-			yield()
-		}
-		return a, done
-	}
-	first, done := send()
-	journal.Lock()
-	failed := journal.waiting
-	journal.waiting = nil
-	journal.Unlock()
-	again, doneAgain := send()
-	select {
-	case <-doneAgain:
-		t.Error("what may not be durable was told again")
-	default:
-	}
-	failed[0](nil)
-	journal.end(persistence.ErrLost)
-	<-done
-	<-doneAgain
-	if first.Unsaved || !again.Unsaved || !bytes.Equal(first.Answer, again.Answer) {
-		t.Errorf("%+v, and again %+v", first, again)
+			if len(failed) != 1 {
+				t.Fatal("the first call was answered before it was durable")
+			}
+			again, doneAgain := send()
+			select {
+			case <-doneAgain:
+				t.Error("what may not be durable was told again")
+			default:
+			}
+			failed[0](nil)
+			journal.end(persistence.ErrLost)
+			<-done
+			<-doneAgain
+			if unsaved(first) || !unsaved(again) {
+				t.Errorf("unsaved %v, and again %v", unsaved(first), unsaved(again))
+			}
+			if a := first.Again; a != nil && !bytes.Equal(a.Answer, again.Again.Answer) {
+				t.Errorf("%q, and again %q", a.Answer, again.Again.Answer)
+			}
+		})
 	}
 }
+
+func unsaved(op *Op) bool { return op.Unsaved || op.Again != nil && op.Again.Unsaved }

@@ -36,6 +36,8 @@ type Core struct {
 
 	touched uint32 // keeps loads that are done for the caches' sake
 
+	toldAgain bool // a grant of before was told again, see mustWait
+
 	unverified int // operations since verify last walked over everything
 }
 

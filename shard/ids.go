@@ -168,6 +168,9 @@ func (t *ids) due(now uint64) (id *ID, more bool) {
 // id lives, must be owned.
 func (h *Held) FindID(n int, name []byte) *ID { return h.core(n).ids.find(h.Now, name) }
 
+// Told says that what an id of shard n remembers is told again: it must be on disk before.
+func (h *Held) Told(n int) { h.core(n).toldAgain = true }
+
 // DueID returns an open id of shard n whose time has come, nil if none was found; more
 // says that it is worth to look again, after the shard has been let go for a moment.
 func (h *Held) DueID(n int) (id *ID, more bool) { return h.core(n).ids.due(h.Now) }

@@ -77,6 +77,15 @@ func (c *Core) Owes() bool {
 	return g.dirty.count+len(g.records)+len(g.accounts)+len(g.ids)+len(g.answers)+len(g.notes) > 0
 }
 
+// mustWait says whether what was answered since it was last asked must wait for the disk
+// where answers are to be durable: for what is owed, or because a grant of before was told
+// again, which may still be on its way to the disk.
+func (c *Core) mustWait() bool {
+	again := c.toldAgain
+	c.toldAgain = false
+	return again || c.Owes()
+}
+
 // recordBytesTypical is about as long as most records are.
 const recordBytesTypical = 128
 

@@ -145,7 +145,7 @@ func (s *Shard) step(b *Batch, part int) (waits bool) {
 // called later. The caller owns the shard, so records come in the order of the
 // changes.
 func (s *Shard) submit(now uint64, done func(error)) bool {
-	if !s.everyPart || !s.core.Owes() {
+	if !s.everyPart || !s.core.mustWait() {
 		return false
 	}
 	for {

@@ -56,7 +56,6 @@ type Held struct {
 	order []int // the shards, as they were named
 	ids   bool  // an id was put, so what was done becomes one piece
 	begun bool  // what was owed before is out of the way
-	waits bool  // something was told that may not be durable yet
 	owing int   // about how many bytes calls with ids have come to owe since the last piece
 }
 
@@ -143,7 +142,11 @@ func (h *Held) handOver() (durable chan error) {
 		}
 		return nil
 	}
-	if !h.waits && !h.owes() {
+	waits := false
+	for _, n := range h.order {
+		waits = h.core(n).mustWait() || waits
+	}
+	if !waits {
 		return nil
 	}
 	durable = make(chan error, 1)
@@ -151,19 +154,14 @@ func (h *Held) handOver() (durable chan error) {
 	return durable
 }
 
-// owes says whether one of the shards owes the journal anything.
-func (h *Held) owes() bool {
-	return slices.ContainsFunc(h.order, func(n int) bool { return h.core(n).Owes() })
-}
-
 // cut hands over what the shards owe as a piece of its own.
 func (h *Held) cut() {
 	h.owing = 0
 	s := h.set.shards[h.order[0]]
 	switch {
-	case s.journal == nil || !h.owes():
+	case s.journal == nil || !slices.ContainsFunc(h.order, func(n int) bool { return h.core(n).Owes() }):
 	case s.everyPart:
-		h.waits = true
+		h.Told(h.order[0])
 		s.journal.Submit(h.Now, h.take(h.order, s.journal.Buffer(), s.journal), nil)
 	default:
 		h.set.pieces.add(h, h.order, s.journal)

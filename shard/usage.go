@@ -114,6 +114,7 @@ func (c *Core) countReport(op *Op, l *Leasing, money bool, closes, spent, degrad
 	p, _ := t.party(u, h)
 	t.drop(h)
 	if l.Seq < p.seq {
+		c.toldAgain = true
 		return
 	}
 	op.Found = true

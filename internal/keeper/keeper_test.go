@@ -72,7 +72,7 @@ func TestBackgroundSnapshotsRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass(time.Minute)
-		if took := r.Status().LastSaveTook; work < 40*ms || took < 3*work || took > 5*work {
+		if took := r.Status().LastSaveTook; work < 40*ms || took < 6*work || took > 8*work {
 			t.Errorf("a snapshot took %v, and %v in the background", work, took)
 		}
 		if err := r.BackgroundSave(); err != nil {

@@ -22,8 +22,8 @@ const (
 	// restPerWork times as long as it worked, restMax at most: who calls the server
 	// meanwhile has most of every processor. On a disk that is slow it is not made
 	// much slower.
-	workMin     = time.Millisecond
-	restPerWork = 3
+	workMin     = 100 * time.Microsecond
+	restPerWork = 6
 	restMax     = 10 * time.Millisecond
 )
 
