@@ -110,6 +110,7 @@ type call struct {
 	calls  int // decisions in one request
 	counts Counting
 	line   string
+	keys   *Keys // instead of the race's
 }
 
 // plans are the plans that some of the calls name.
@@ -135,11 +136,14 @@ func (r *runner) startPlanned() (*server, error) {
 	return s, nil
 }
 
+// idLine is a call with an id, which is remembered for a second.
+const idLine = "RL.ALLOW id:{key} token_bucket 100 1s 1 IDEMPOTENT {same} TTL 1s"
+
 // callsOf returns the kinds of calls, for a server of two shards.
 func callsOf() []call {
 	all := []call{}
 	for _, a := range []string{"token_bucket", "gcra", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter", "budget"} {
-		all = append(all, call{"RL.ALLOW " + a, 1, CountFirst, "RL.ALLOW " + a + ":{key} " + a + " 100 1s 1"})
+		all = append(all, call{"RL.ALLOW " + a, 1, CountFirst, "RL.ALLOW " + a + ":{key} " + a + " 100 1s 1", nil})
 	}
 	groups := ""
 	for range 10 {
@@ -147,16 +151,17 @@ func callsOf() []call {
 	}
 	near, far := tagOn(0, 2), tagOn(1, 2)
 	return append(all,
-		call{"RL.PEEK token_bucket", 1, CountFirst, "RL.PEEK token_bucket:{key} token_bucket 100 1s 1"},
-		call{"RL.MALLOW, 10 groups", 10, CountEach, "RL.MALLOW" + groups},
-		call{"RL.ALLOWALL, 2 limits in one shard", 2, CountFirst, "RL.ALLOWALL {{key}}:m token_bucket 100 1s 1 {{same}}:d token_bucket 10000 1m 1"},
+		call{"RL.PEEK token_bucket", 1, CountFirst, "RL.PEEK token_bucket:{key} token_bucket 100 1s 1", nil},
+		call{"RL.MALLOW, 10 groups", 10, CountEach, "RL.MALLOW" + groups, nil},
+		call{"RL.ALLOWALL, 2 limits in one shard", 2, CountFirst, "RL.ALLOWALL {{key}}:m token_bucket 100 1s 1 {{same}}:d token_bucket 10000 1m 1", nil},
 		call{"RL.ALLOWALL, 2 limits in two shards", 2, CountFirst,
-			"RL.ALLOWALL {" + near + "}:{key} token_bucket 100 1s 1 {" + far + "}:{same} token_bucket 10000 1m 1"},
-		call{"RL.ALLOW @plan, 1 limit", 1, CountFirst, "RL.ALLOW plan:{key} @one 1"},
-		call{"RL.ALLOW @plan, 3 limits", 3, CountFirst, "RL.ALLOW plan:{key} @three 1"},
-		call{"RL.LEASE of 100 units", 1, CountFirst, "RL.LEASE lease:{key} token_bucket 100000 1s 100 HOLDER h TTL 1s"},
-		call{"RL.ALLOW with an id", 1, CountFirst, "RL.ALLOW id:{key} token_bucket 100 1s 1 IDEMPOTENT {same} TTL 1s"},
-		call{"RL.ACQUIRE", 1, CountFirst, "RL.ACQUIRE permits:{key} 1000 10ms"},
+			"RL.ALLOWALL {" + near + "}:{key} token_bucket 100 1s 1 {" + far + "}:{same} token_bucket 10000 1m 1", nil},
+		call{"RL.ALLOW @plan, 1 limit", 1, CountFirst, "RL.ALLOW plan:{key} @one 1", nil},
+		call{"RL.ALLOW @plan, 3 limits", 3, CountFirst, "RL.ALLOW plan:{key} @three 1", nil},
+		call{"RL.LEASE of 100 units", 1, CountFirst, "RL.LEASE lease:{key} token_bucket 100000 1s 100 HOLDER h TTL 1s", nil},
+		call{"RL.ALLOW with an id, all new", 1, CountFirst, idLine, &Keys{Kind: "new", Count: 1}},
+		call{"RL.ALLOW with an id, most sent again", 1, CountFirst, idLine, nil},
+		call{"RL.ACQUIRE", 1, CountFirst, "RL.ACQUIRE permits:{key} 1000 10ms", nil},
 	)
 }
 
@@ -175,7 +180,7 @@ func (r *runner) algorithms() error {
 	load.Duration = r.Turn / 2
 	var all []contender
 	for _, c := range callsOf() {
-		all = append(all, contender{name: c.name, id: c.name, server: sluice, request: requestOf(c.counts, c.calls, c.line)})
+		all = append(all, contender{name: c.name, id: c.name, server: sluice, request: requestOf(c.counts, c.calls, c.line), keys: c.keys})
 	}
 	if r.Redis != "" {
 		redis, err := r.startRedis()
