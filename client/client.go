@@ -42,7 +42,9 @@ type Client struct {
 	leasedUnits, returnedUnits atomic.Uint64
 
 	closed atomic.Bool
-	quit   chan struct{}
+	quit   chan struct{}   // closed when Close begins
+	life   context.Context // over when Close does not wait any more
+	end    context.CancelFunc
 	mu     sync.RWMutex // held by spawn and Close
 	group  sync.WaitGroup
 }
@@ -99,6 +101,7 @@ func start(rdb redis.UniversalClient, s settings) *Client {
 		settings: s, rdb: rdb, watch: clock.NewStopwatch(), id: rand.Text()[:processIDBytes],
 		table: newTable(s.keysMax), waiters: make(chan struct{}, s.waitersMax), quit: make(chan struct{}),
 	}
+	c.life, c.end = context.WithCancel(context.Background())
 	c.single = &node{client: c, rdb: rdb}
 	c.offset.Store(c.watch.Wall().UnixNano() - int64(c.now())) // until the server tells better
 	c.spawn(func() { c.single.ping() })                        // the first decision finds a connection
@@ -134,7 +137,8 @@ func (c *Client) spawn(f func()) bool {
 
 // Close gives back what leases are left, sends the last reports, for no longer than
 // CloseTimeout, and ends the client. Calls after it fail with ErrClosed. Permits that
-// are held are renewed no more and free themselves.
+// are held are renewed no more and free themselves. With a client of NewFrom, a call that
+// hangs may end later, when go-redis gives it up.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed.Swap(true) {
@@ -155,10 +159,11 @@ func (c *Client) Close() error {
 	case <-done:
 	case <-ctx.Done():
 	}
-	var err error
-	if c.owned {
-		err = c.rdb.Close() // ends what hangs
+	c.end()
+	if !c.owned {
+		return nil
 	}
+	err := c.rdb.Close() // ends what hangs
 	<-done
 	return err
 }

@@ -44,7 +44,7 @@ func (c *Client) keep() {
 		now := c.now()
 		c.look(last, now)
 		last = now
-		if now-flushed >= ReportInterval && c.outbox.len() > 0 {
+		if now-flushed >= ReportInterval && c.outbox.len() > 0 && !c.closed.Load() {
 			flushed = now
 			c.beside(c.flush)
 		}
@@ -53,7 +53,7 @@ func (c *Client) keep() {
 
 // beside does something that no call waits for, in its own time.
 func (c *Client) beside(do func(context.Context)) {
-	ctx, cancel := context.WithTimeout(context.Background(), max(lateFactor*c.timeout, CloseTimeout))
+	ctx, cancel := context.WithTimeout(c.life, max(lateFactor*c.timeout, CloseTimeout))
 	defer cancel()
 	do(ctx)
 }
@@ -108,7 +108,7 @@ func (c *Client) forget(key string) {
 	}
 	p.mu.Unlock()
 	if len(back) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+		ctx, cancel := context.WithTimeout(c.life, c.timeout)
 		defer cancel()
 		c.giveBackAll(ctx, back)
 	}

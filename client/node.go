@@ -107,9 +107,25 @@ func (n *node) send(ctx context.Context, args []any) result {
 	return n.sendFor(ctx, lateFactor*n.client.timeout, args)
 }
 
+// beyond is the life of a client with the values of a caller's context: a call goes on after
+// its caller has gone, and what is known of the caller, such as a trace, goes with it.
+type beyond struct {
+	context.Context
+	caller context.Context
+}
+
+// Value is the caller's, but for what belongs to the life itself, by which package context
+// ends what comes from it.
+func (b beyond) Value(key any) any {
+	if v := b.Context.Value(key); v != nil {
+		return v
+	}
+	return b.caller.Value(key)
+}
+
 func (n *node) sendFor(ctx context.Context, wait time.Duration, args []any) result {
 	c := n.client
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+	ctx, cancel := context.WithTimeout(beyond{c.life, ctx}, wait)
 	defer cancel()
 	began := c.watch.Elapsed()
 	reply, err := n.rdb.Do(ctx, args...).Result()
@@ -129,7 +145,7 @@ func (n *node) judge(command string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, redis.Nil):
 		return nil
-	case errors.Is(err, redis.ErrClosed):
+	case errors.Is(err, redis.ErrClosed), n.client.life.Err() != nil:
 		return ErrClosed
 	case !errors.As(err, &said):
 		n.failed(err.Error())
@@ -185,7 +201,7 @@ func (n *node) probe() {
 
 // ping is nil if a node answers in time.
 func (n *node) ping() error {
-	ctx, cancel := context.WithTimeout(context.Background(), n.client.timeout)
+	ctx, cancel := context.WithTimeout(n.client.life, n.client.timeout)
 	defer cancel()
 	done := make(chan error, 1)
 	if !n.client.spawn(func() { done <- n.rdb.Ping(ctx).Err() }) {

@@ -60,7 +60,7 @@ func (c *Client) masterOf(ctx context.Context, many *redis.ClusterClient, key st
 	}
 	done := make(chan found, 1)
 	if !c.spawn(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), lateFactor*c.timeout)
+		ctx, cancel := context.WithTimeout(c.life, lateFactor*c.timeout)
 		defer cancel()
 		rdb, err := many.MasterForKey(ctx, key)
 		if err == nil {

@@ -109,6 +109,11 @@ func (p *Permit) renew(since time.Duration) {
 		}
 		sent := p.client.now()
 		held, err := p.client.Renew(context.Background(), p.key, p.ID, p.ttl)
+		select {
+		case <-p.ended: // it was not lost, whatever the server says
+			return
+		default:
+		}
 		switch {
 		case err == nil && held:
 			since = sent

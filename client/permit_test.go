@@ -6,7 +6,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -91,8 +93,9 @@ func TestLateGrantsAreGivenBack(t *testing.T) {
 	})
 }
 
-// Many keys have leases when the server hangs: Close takes CloseTimeout and what is under
-// way, whoever owns the connections; and a correction waits for Timeout.
+// Many keys have leases when the server hangs: Close takes CloseTimeout, whoever owns the
+// connections, however long calls wait and whatever is under way; and a correction waits
+// for Timeout.
 func TestHangingServerHoldsNobodyUp(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fake, c *Client) {
 		c.owned = false
@@ -116,10 +119,58 @@ func TestHangingServerHoldsNobodyUp(t *testing.T) {
 		rest(LeaseTime + KeepInterval) // leases that nobody uses are being given back
 		began = time.Now()
 		c.Close()
-		if took := time.Since(began); took > 2*CloseTimeout {
+		if took := time.Since(began); took > CloseTimeout {
 			t.Errorf("Close takes %s", took)
 		}
 	})
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		f.set(func() { f.fault = hangs })
+		for range BreakerFailures - 1 {
+			go func() {
+				if _, err := c.Usage(background, "k", 0); !errors.Is(err, ErrClosed) {
+					t.Errorf("of a call that hangs comes %v", err)
+				}
+			}()
+			go func() {
+				if d, err := c.Allow(background, "k", SlidingLog(10, time.Hour), 1); !errors.Is(err, ErrClosed) {
+					t.Errorf("of a decision that hangs comes %+v, %v", d, err)
+				}
+			}()
+		}
+		rest(time.Second)
+		began := time.Now()
+		c.Close()
+		if took := time.Since(began); took > CloseTimeout {
+			t.Errorf("Close takes %s", took)
+		}
+	}, Timeout(time.Minute))
+}
+
+// Who released a permit has not lost it, though its renewal was about to be sent.
+func TestReleasedPermitIsNotLost(t *testing.T) {
+	var taken atomic.Pointer[Permit]
+	bubble(t, func(t *testing.T, f *fake, c *Client) {
+		p, err := c.Acquire(background, "k", 5, renewParts*KeepInterval/2)
+		if err != nil || !p.Allowed {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		rest(time.Millisecond) // others have looked at the time
+		taken.Store(p)
+		rest(time.Minute)
+		select {
+		case <-p.Lost():
+			t.Error("it is lost")
+		default:
+		}
+		if f.trips("RL.RELEASE") != 1 || f.trips("RL.RENEW") == 0 {
+			t.Error(f.asked)
+		}
+	}, Clock(func() time.Duration {
+		if p := taken.Load(); p != nil && taken.CompareAndSwap(p, nil) {
+			p.Release(background) // whoever asks for the time is the renewal
+		}
+		return 0
+	}))
 }
 
 // Of a verdict's permits each is given back, though one cannot be.
