@@ -265,13 +265,13 @@ func (c *Core) release(now uint64, i slot, id string) bool {
 	return true
 }
 
-// takeIDs appends the records of the ids that have changed, behind those of what
-// they have charged. Answers are encoded when they are remembered, and not more of them than
-// come with one batch wait. Of the others it takes about RecordsBytesMax of them, and says whether there are more.
-func (c *Core) takeIDs(dst []byte) (records []byte, more bool) {
+// takeIDs takes the records of the ids that have changed, behind those of what they
+// have charged, as TakeRecords does. Answers are encoded when they are remembered, and
+// taken all at once: not more of them wait than come with one batch.
+func (c *Core) takeIDs(dst []byte, most int) (records []byte, more bool) {
 	g := &c.ledger
 	for len(g.ids) > 0 {
-		if len(dst) >= RecordsBytesMax {
+		if len(dst) >= most {
 			return dst, true
 		}
 		dst = appendID(dst, g.ids[0], &g.value)

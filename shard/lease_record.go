@@ -45,14 +45,13 @@ func (c *Core) owe(a *account) {
 	}
 }
 
-// takeAccounts appends the records of the accounts that have changed and of what
-// their leases have charged, about RecordsBytesMax of them, and says whether there
-// are more.
-func (c *Core) takeAccounts(now uint64, dst []byte) (records []byte, more bool) {
+// takeAccounts takes the records of the accounts that have changed and of what their
+// leases have charged, as TakeRecords does.
+func (c *Core) takeAccounts(now uint64, dst []byte, most int) (records []byte, more bool) {
 	g := &c.ledger
 	for len(g.accounts) > 0 {
 		a := g.accounts[0]
-		if len(dst) >= RecordsBytesMax {
+		if len(dst) >= most {
 			return dst, true
 		}
 		if a.owed {
@@ -69,7 +68,7 @@ func (c *Core) takeAccounts(now uint64, dst []byte) (records []byte, more bool) 
 			if !u.owed {
 				continue
 			}
-			if len(dst) >= RecordsBytesMax {
+			if len(dst) >= most {
 				return dst, true
 			}
 			u.owed = false

@@ -103,7 +103,7 @@ func TestLeasesAndChargesStayTogether(t *testing.T) {
 					a.found(start, Reset, key)
 				}
 			case 5:
-				records, _ := a.TakeRecords(start, nil)
+				records, _ := a.TakeRecords(start, nil, RecordsBytesMax)
 				frames = append(frames, records)
 			}
 			if n%10 != 0 {

@@ -202,7 +202,7 @@ func (w *naive) step() error {
 	case 9:
 		w.core.Tick(w.now, w.IntN(4))
 	case 10:
-		records, _ := w.core.TakeRecords(w.now, nil)
+		records, _ := w.core.TakeRecords(w.now, nil, RecordsBytesMax)
 		w.journal = append(w.journal, records...)
 	case 11:
 		if w.IntN(5) == 0 {

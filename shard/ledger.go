@@ -95,30 +95,29 @@ func (c *Core) owedBytes() int {
 	return len(g.records) - g.gone + len(g.answers) + recordBytesTypical*(g.dirty.count+len(g.ids)) + RecordsBytesMax*(len(g.accounts)+len(g.notes))
 }
 
-// TakeRecords appends the records of what has changed to dst, about
-// RecordsBytesMax of them, and says whether there is more to take. A flush is
-// calls until there is not, and it ends: an entry that changes when the flush has
+// TakeRecords appends the records of what has changed to dst, until it is about most
+// bytes long, at most RecordsBytesMax, and says whether there is more to take. A flush
+// is calls until there is not, and it ends: an entry that changes when the flush has
 // passed it waits for the next one.
-func (c *Core) TakeRecords(now uint64, dst []byte) (records []byte, more bool) {
+func (c *Core) TakeRecords(now uint64, dst []byte, most int) (records []byte, more bool) {
 	g := &c.ledger
-	if dst, more = g.takeDeletions(dst); more {
+	if dst, more = g.takeDeletions(dst, most); more {
 		return dst, true
 	}
-	if dst, more = c.takeAccounts(now, dst); more {
+	if dst, more = c.takeAccounts(now, dst, most); more {
 		return dst, true
 	}
-	if dst, more = c.takeEntries(now, dst); more {
+	if dst, more = c.takeEntries(now, dst, most); more {
 		return dst, true
 	}
-	if dst, more = c.takeIDs(dst); more {
+	if dst, more = c.takeIDs(dst, most); more {
 		return dst, true
 	}
-	return c.takeNotes(dst)
+	return c.takeNotes(dst, most)
 }
 
-// takeEntries appends the records of entries that have changed to dst, about
-// RecordsBytesMax of them, and says whether there are more.
-func (c *Core) takeEntries(now uint64, dst []byte) (records []byte, more bool) {
+// takeEntries takes the records of entries that have changed, as TakeRecords does.
+func (c *Core) takeEntries(now uint64, dst []byte, most int) (records []byte, more bool) {
 	m := &c.ledger.dirty
 	for n := c.ledger.taken; m.count > 0; n++ {
 		if n = m.word(n); n == len(m.words) {
@@ -126,7 +125,7 @@ func (c *Core) takeEntries(now uint64, dst []byte) (records []byte, more bool) {
 		}
 		c.warmKeys(n, m.words[n])
 		for left := m.words[n]; left != 0; left &= left - 1 {
-			if len(dst) >= RecordsBytesMax {
+			if len(dst) >= most {
 				c.ledger.taken = n
 				return dst, true
 			}
@@ -154,14 +153,13 @@ func (c *Core) warmKeys(n int, word uint64) {
 	c.touched = touched
 }
 
-// takeDeletions appends deletions to dst, about RecordsBytesMax of them, and says
-// whether there are more. An entry is written only when there are none, so a key
-// that came back after its deletion is written after it.
-func (g *ledger) takeDeletions(dst []byte) (records []byte, more bool) {
+// takeDeletions takes deletions, as TakeRecords does. An entry is written only when
+// there are none, so a key that came back after its deletion is written after it.
+func (g *ledger) takeDeletions(dst []byte, most int) (records []byte, more bool) {
 	rest := g.records[g.gone:]
-	if len(rest) > RecordsBytesMax {
+	if len(rest) > most {
 		after := rest
-		for len(rest)-len(after) < RecordsBytesMax && len(after) > 0 {
+		for len(rest)-len(after) < most && len(after) > 0 {
 			_, after, _ = persistence.CutRecord(after)
 		}
 		n := len(rest) - len(after)

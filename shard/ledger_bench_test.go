@@ -25,7 +25,7 @@ func BenchmarkTakeRecords(b *testing.B) {
 		f.fill(now, 0, keys, l)
 		b.StartTimer()
 		for more := true; more; {
-			records, more = f.TakeRecords(now, records[:0])
+			records, more = f.TakeRecords(now, records[:0], RecordsBytesMax)
 			bytes += len(records)
 		}
 	}

@@ -41,7 +41,7 @@ func playBack(t testing.TB, now uint64, journal []byte) *Core {
 func flush(c *Core, now uint64, journal []byte) []byte {
 	for more := true; more; {
 		var records []byte
-		records, more = c.TakeRecords(now, nil)
+		records, more = c.TakeRecords(now, nil, RecordsBytesMax)
 		journal = append(journal, records...)
 	}
 	return journal
@@ -106,7 +106,7 @@ func TestLedgerTwin(t *testing.T) {
 				clear(w.keys)
 			}
 			if err == nil && r.IntN(2) == 0 {
-				records, _ := w.core.TakeRecords(w.now, nil)
+				records, _ := w.core.TakeRecords(w.now, nil, RecordsBytesMax)
 				journal = append(journal, records...)
 			}
 			if err == nil && r.IntN(6) == 0 {
@@ -157,7 +157,7 @@ func TestFuzzySnapshotTwin(t *testing.T) {
 					clear(w.keys)
 				}
 			case 3, 4:
-				records, _ := w.core.TakeRecords(w.now, nil)
+				records, _ := w.core.TakeRecords(w.now, nil, RecordsBytesMax)
 				journal = append(journal, records...)
 			}
 		}
@@ -186,7 +186,7 @@ func TestDeletionsAreTakenInPieces(t *testing.T) {
 	a.allow(start, fmt.Sprintf("%0500d", 7), l, 1)
 	for more := true; more; want++ {
 		var records []byte
-		if records, more = a.TakeRecords(start, nil); len(records) > RecordsBytesMax+600 {
+		if records, more = a.TakeRecords(start, nil, RecordsBytesMax); len(records) > RecordsBytesMax+600 {
 			t.Fatalf("%d bytes at once", len(records))
 		}
 		journal = append(journal, records...)

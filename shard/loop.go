@@ -47,10 +47,6 @@ const (
 	sweepIntervalMax = time.Second
 )
 
-// FlushInterval is how long a change waits at most before it is handed to the
-// journal, where the journal does not ask for it at once.
-const FlushInterval = 250 * time.Millisecond
-
 // Journal takes the records of what has changed.
 type Journal interface {
 	// Behind says that the journal does not keep up, or cannot write. What changes
@@ -149,7 +145,7 @@ func (s *Shard) submit(now uint64, done func(error)) bool {
 		return false
 	}
 	for {
-		records, _ := s.core.TakeRecords(now, s.journal.Buffer())
+		records, _ := s.core.TakeRecords(now, s.journal.Buffer(), RecordsBytesMax)
 		if !s.core.Owes() {
 			s.journal.Submit(now, records, done)
 			return true
@@ -208,8 +204,11 @@ func (s *Shard) giveBack() {
 func (s *Shard) loop() {
 	timer := time.NewTimer(sweepIntervalMin)
 	defer timer.Stop()
-	flush := time.NewTicker(FlushInterval)
-	defer flush.Stop()
+	due := time.NewTicker(flushEvery)
+	defer due.Stop()
+	var f flushing
+	next := time.NewTimer(flushEvery) // piece of it
+	next.Stop()
 	for {
 		select {
 		case <-s.quit:
@@ -221,32 +220,17 @@ func (s *Shard) loop() {
 			s.release()
 		case <-timer.C:
 			timer.Reset(s.sweep())
-		case <-flush.C:
-			s.flush()
+		case <-due.C:
+			for f.piece > 0 { // it takes too long, or there is more than can be rested for
+				s.flush(&f)
+				yield()
+			}
+			next.Reset(0)
+		case <-next.C:
+			if s.flush(&f); f.piece > 0 {
+				next.Reset(f.rest)
+			}
 		}
-	}
-}
-
-// flush hands over what the journal is owed, letting go of the shard in between.
-func (s *Shard) flush() {
-	for more := true; more; {
-		s.own()
-		if s.journal == nil || s.journal.Behind() {
-			s.release()
-			return
-		}
-		s.pieces.flush(s.journal)
-		if !s.core.Owes() {
-			s.release()
-			return
-		}
-		now := s.clock.Now()
-		var records []byte
-		records, more = s.core.TakeRecords(now, s.journal.Buffer())
-		s.journal.Submit(now, records, nil)
-		s.drain()
-		s.release()
-		yield()
 	}
 }
 

@@ -192,7 +192,7 @@ func (h *Held) take(order []int, records []byte, journal Journal) []byte {
 				journal.Submit(h.Now, records, nil)
 				records = journal.Buffer()
 			}
-			records, _ = c.TakeRecords(h.Now, records)
+			records, _ = c.TakeRecords(h.Now, records, RecordsBytesMax)
 		}
 	}
 	return records

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sluice/algorithms"
@@ -65,7 +67,7 @@ func TestFlushIsWhole(t *testing.T) {
 		l := newLimit(algorithms.TokenBucket, 10, time.Hour)
 		f := newFiller(c, 100)
 		f.fill(now, 0, 10_000, l)
-		piece, more := c.TakeRecords(now, nil)
+		piece, more := c.TakeRecords(now, nil, RecordsBytesMax)
 		if !more {
 			t.Fatal("10,000 keys go into one piece")
 		}
@@ -84,6 +86,68 @@ func TestFlushIsWhole(t *testing.T) {
 	})
 }
 
+// paced is a journal that knows when pieces came and how long they were.
+type paced struct {
+	memory
+	now   func() uint64
+	takes time.Duration // to hand over
+	at    []uint64
+	bytes []int
+}
+
+func (j *paced) Submit(at uint64, records []byte, done func(error)) {
+	time.Sleep(j.takes) // reason: the bubble's time, nothing sleeps
+	j.memory.Submit(at, records, done)
+	j.Lock()
+	defer j.Unlock()
+	j.at, j.bytes = append(j.at, j.now()), append(j.bytes, len(records))
+}
+
+// Much that is owed is handed over in small pieces with rests, so that calls go on in
+// between, and all the same within FlushInterval; on a machine that is too slow for
+// that, without rests, and whole.
+func TestFlushIsPaced(t *testing.T) {
+	for _, row := range []struct {
+		takes time.Duration
+		most  time.Duration // from the change until the last piece
+	}{
+		{0, FlushInterval},
+		{flushEvery / 10, time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			clock := new(bubble)
+			set, journal := newTestSet(t, 1, 1, clock), &paced{now: clock.Now, takes: row.takes}
+			set.Journal(journal, false)
+			const keys = 8000
+			var changed uint64
+			set.On(0, func(c *Core, now uint64) {
+				newFiller(c, 100).fill(now, 0, keys, newLimit(algorithms.TokenBucket, 10, time.Hour))
+				changed = now
+			})
+			wait(row.most)
+			journal.Lock()
+			defer journal.Unlock()
+			n := len(journal.at)
+			if n < 20 || slices.Max(journal.bytes) > flushPieceBytes+1000 {
+				t.Fatalf("%d pieces, of %v bytes", n, journal.bytes)
+			}
+			if last := time.Duration(journal.at[n-1] - changed); last > row.most {
+				t.Errorf("the last piece comes after %v", last)
+			}
+			for i := 1; i < n; i++ {
+				rest := time.Duration(journal.at[i]-journal.at[i-1]) - row.takes
+				if late := time.Duration(journal.at[i-1]-journal.at[0]) > flushEvery-row.takes; late != (rest == 0) {
+					t.Errorf("piece %d of %d comes after a rest of %v", i, n, rest)
+				}
+			}
+			d := disk{journal: journal.records}
+			if c, err := d.restored(changed); err != nil || c.Len() != keys {
+				t.Errorf("%d keys are on disk, want %d: %v", c.Len(), keys, err)
+			}
+		})
+	}
+}
+
 // A part that must be durable before it is answered is not ended by the records of
 // others alone.
 func TestEveryPartIsWhole(t *testing.T) {
@@ -96,7 +160,7 @@ func TestEveryPartIsWhole(t *testing.T) {
 	}
 	// A flush that was let go of in the middle.
 	newFiller(s.core, 100).fill(start, 0, 10_000, l)
-	piece, more := s.core.TakeRecords(start, nil)
+	piece, more := s.core.TakeRecords(start, nil, RecordsBytesMax)
 	if journal.Submit(start, piece, nil); !more {
 		t.Fatal("10,000 keys go into one piece")
 	}

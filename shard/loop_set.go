@@ -150,7 +150,7 @@ func (set *Set) Flush() (all bool) {
 				if more = c.Owes(); !more {
 					return
 				}
-				records, _ := c.TakeRecords(now, s.journal.Buffer())
+				records, _ := c.TakeRecords(now, s.journal.Buffer(), RecordsBytesMax)
 				s.journal.Submit(now, records, nil)
 			})
 		}

@@ -44,12 +44,11 @@ func (c *Core) appendNote(dst []byte, name string) []byte {
 	return persistence.AppendRecord(dst, RecordNote, []byte(name), c.notes.texts[name])
 }
 
-// takeNotes appends the records of the notes that have changed, about
-// RecordsBytesMax of them, and says whether there are more.
-func (c *Core) takeNotes(dst []byte) (records []byte, more bool) {
+// takeNotes takes the records of the notes that have changed, as TakeRecords does.
+func (c *Core) takeNotes(dst []byte, most int) (records []byte, more bool) {
 	g := &c.ledger
 	for len(g.notes) > 0 {
-		if len(dst) >= RecordsBytesMax {
+		if len(dst) >= most {
 			return dst, true
 		}
 		dst = c.appendNote(dst, g.notes[0])

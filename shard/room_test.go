@@ -181,7 +181,7 @@ func TestBytesStayBelowTheBound(t *testing.T) {
 			a.Tick(now, SweepEntriesMin)
 			if r.IntN(500) == 0 {
 				for more := true; more; {
-					records, more = a.TakeRecords(now, records[:0])
+					records, more = a.TakeRecords(now, records[:0], RecordsBytesMax)
 				}
 			}
 			// A log, a list or a directory that grows does so by one step, which is

@@ -81,7 +81,7 @@ func newLedgerTwin(r *rand.Rand, names int) *ledgerTwin {
 // flush takes everything that is owed, or a part.
 func (w *ledgerTwin) flush(whole bool) {
 	for more := true; more; more = whole && w.core.Owes() {
-		records, _ := w.core.TakeRecords(w.now, nil)
+		records, _ := w.core.TakeRecords(w.now, nil, RecordsBytesMax)
 		w.disk.journal = append(w.disk.journal, records...)
 	}
 }
@@ -162,7 +162,7 @@ func TestLedgerCoalesces(t *testing.T) {
 	a, l := newAsker(), newLimit(algorithms.FixedWindow, 1000, time.Hour)
 	a.Journal(0, 1)
 	take := func() (n int) {
-		records, more := a.TakeRecords(start, nil)
+		records, more := a.TakeRecords(start, nil, RecordsBytesMax)
 		for ; len(records) > 0; n++ {
 			_, records, _ = persistence.CutRecord(records)
 		}
@@ -206,7 +206,7 @@ func TestLedgerPieces(t *testing.T) {
 	pieces, records := 0, 0
 	for more := true; more; pieces++ {
 		var piece []byte
-		piece, more = f.TakeRecords(start, nil)
+		piece, more = f.TakeRecords(start, nil, RecordsBytesMax)
 		if len(piece) > RecordsBytesMax+1000 {
 			t.Errorf("a piece of %d bytes", len(piece))
 		}
@@ -232,7 +232,7 @@ func TestRestoreLogs(t *testing.T) {
 	for i := range uint64(50) {
 		a.allow(start+i, "k", l, 1)
 	}
-	records, _ := a.TakeRecords(start, nil)
+	records, _ := a.TakeRecords(start, nil, RecordsBytesMax)
 	c := NewCore(start)
 	r, _, _ := persistence.CutRecord(records)
 	for range 5 {
@@ -261,7 +261,7 @@ func FuzzRestore(f *testing.F) {
 			a.allow(now, row.Name, newLimit(row.ID, 100, time.Minute), 7)
 		}
 	}
-	records, _ := a.TakeRecords(now, nil)
+	records, _ := a.TakeRecords(now, nil, RecordsBytesMax)
 	for len(records) > 0 {
 		var r persistence.Record
 		r, records, _ = persistence.CutRecord(records)

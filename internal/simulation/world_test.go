@@ -266,7 +266,7 @@ func (w *world) take() {
 	for _, c := range w.cores {
 		for more := c.Owes(); more; handed = true {
 			var records []byte
-			records, more = c.TakeRecords(w.now, nil)
+			records, more = c.TakeRecords(w.now, nil, shard.RecordsBytesMax)
 			w.pending = append(w.pending, batch{records: records, time: w.now})
 		}
 	}
