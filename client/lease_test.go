@@ -312,27 +312,27 @@ func TestLeasesKeepToTheAccuracy(t *testing.T) {
 // The number of keys is bounded; the one that was not used for longest makes room, and
 // what it holds goes back and is reported.
 func TestKeysAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
-		c := f.client(t, KeysMax(1<<partBits))
-		limit := FixedWindow(1_000_000, time.Hour)
-		for i := range 1000 {
-			for range 5 {
-				allow(t, c, fmt.Sprint("k", i), limit, 1)
+	for _, most := range []int{1, 2, 63, 64, 127, 128, 300, 1000} {
+		bubble(t, func(t *testing.T, f *fake, c *Client) {
+			limit := FixedWindow(1_000_000, time.Hour)
+			for i := range 1000 {
+				for range 5 {
+					allow(t, c, fmt.Sprint("k", i), limit, 1)
+				}
 			}
-		}
-		if s := c.Stats(); s.Keys > 1<<partBits {
-			t.Errorf("%d keys", s.Keys)
-		}
-		c.Close()
-		used := int64(0)
-		for _, n := range f.used {
-			used += n
-		}
-		if spent, _ := f.sums(); used != 5000 || spent != 4000 {
-			t.Errorf("%d used, %d reported", used, spent)
-		}
-	})
+			if s := c.Stats(); s.Keys > most || s.Keys < most*4/5 {
+				t.Errorf("%d keys of %d", s.Keys, most)
+			}
+			c.Close()
+			used := int64(0)
+			for _, n := range f.used {
+				used += n
+			}
+			if spent, _ := f.sums(); used != 5000 || spent != 4000 {
+				t.Errorf("%d of %d keys: %d used, %d reported", c.Stats().Keys, most, used, spent)
+			}
+		}, KeysMax(most))
+	}
 }
 
 // Errors of the server are the callers', also of those who waited for somebody else's

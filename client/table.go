@@ -7,18 +7,26 @@ package client
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"sync"
 	"time"
 )
 
-// partBits says how many parts the table has: 2^partBits.
-const partBits = 7
+const (
+	// partKeysMin is how many keys a part has room for at least, if the table has: with
+	// fewer, one would be full while others are empty.
+	partKeysMin = 64
+	// partBitsMax says how many parts there are at most: 2^partBitsMax, so many that two
+	// processors rarely meet in one by chance, which costs more than a decision.
+	partBitsMax = 10
+)
 
 // table is all parts.
 type table struct {
 	seed    maphash.Seed
 	partMax int // entries a part
-	parts   [1 << partBits]part
+	shift   int // of a hash, so that it says which part
+	parts   []part
 }
 
 // part is some of the entries. It fills whole cache lines, so that two parts' locks
@@ -85,7 +93,11 @@ type denial struct {
 }
 
 func newTable(keysMax int) *table {
-	t := &table{seed: maphash.MakeSeed(), partMax: max(1, keysMax>>partBits)}
+	partBits := min(max(bits.Len(uint(keysMax/partKeysMin)), 1)-1, partBitsMax)
+	t := &table{
+		seed: maphash.MakeSeed(), partMax: keysMax >> partBits, shift: 64 - partBits,
+		parts: make([]part, 1<<partBits),
+	}
 	for i := range t.parts {
 		t.parts[i].entries = make(map[uint64]*entry)
 	}
@@ -95,7 +107,7 @@ func newTable(keysMax int) *table {
 // part is the part that a key belongs to, and the key's hash.
 func (t *table) part(key string) (*part, uint64) {
 	h := maphash.String(t.seed, key)
-	return &t.parts[h>>(64-partBits)], h
+	return &t.parts[h>>t.shift], h
 }
 
 // find returns the entry of a key under a limit and makes it the newest; nil if there
