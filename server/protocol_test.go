@@ -306,6 +306,7 @@ func TestRequestBounds(t *testing.T) {
 		{"inline at its bound", slices.Concat([]byte("ECHO "), bytes.Repeat([]byte("x"), InlineBytesMax-5), []byte("\n")), "$65531\r\n", true},
 		{"inline beyond it", slices.Concat([]byte("ECHO "), bytes.Repeat([]byte("x"), InlineBytesMax-4), []byte("\n")), "-ERR Protocol error: too big inline request\r\n", false},
 		{"inline without end", bytes.Repeat([]byte("x"), InlineBytesMax+1), "-ERR Protocol error: too big inline request\r\n", false},
+		{"TLS without a line's end", slices.Concat([]byte("\x16\x03\x01\x05\xdc"), bytes.Repeat([]byte("x"), 1500)), "-ERR Protocol error: a TLS handshake, and no TLS is spoken here; see tls-listen\r\n", false},
 		{"array at its bound", echo(RequestBytesMax - overhead), fmt.Sprintf("$%d\r\n", RequestBytesMax-overhead), true},
 		{"array beyond it", echo(RequestBytesMax - overhead + 1), "-ERR Protocol error: too big request, at most 1048576 bytes\r\n", false},
 		{"most arguments", request(most...), ":0\r\n", true},

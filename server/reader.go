@@ -37,8 +37,13 @@ var (
 	errInline     = errors.New("Protocol error: too big inline request")
 	errStrict     = errors.New("Protocol error: unauthenticated multibulk length")
 	errStrictBulk = errors.New("Protocol error: unauthenticated bulk length")
+	errTLS        = errors.New("Protocol error: a TLS handshake, and no TLS is spoken here; see tls-listen")
 	errRequest    = fmt.Errorf("Protocol error: too big request, at most %d bytes", RequestBytesMax)
 )
+
+// tlsHandshake is what TLS begins with. A handshake is half of it random, so it may have no
+// line's end that would have it answered.
+const tlsHandshake = 0x16
 
 // span is where an argument is, counted from the start of its request.
 type span struct{ from, to int }
@@ -185,6 +190,9 @@ func printable(c byte) string {
 
 // inline reads a line of words, with quotes as redis-cli writes them.
 func (r *reader) inline(buf []byte) (int, [][]byte, error) {
+	if buf[0] == tlsHandshake {
+		return 0, nil, errTLS
+	}
 	end, most := bytes.IndexByte(buf, '\n'), InlineBytesMax
 	if r.strict {
 		most = StrictBulkBytesMax
