@@ -25,9 +25,10 @@ func TestPasswordFromFile(t *testing.T) {
 		t.Errorf("the password: %s", reply)
 	}
 	c.want("PING", "+PONG")
-	if lines := p.logs("a login failed"); len(lines) != 1 || !strings.Contains(lines[0], "peer=127.0.0.1:") {
+	if lines := p.told("a login failed"); len(lines) != 1 || !strings.Contains(lines[0], "peer=127.0.0.1:") {
 		t.Errorf("logged: %q", lines)
 	}
+	p.terminate()
 	if p.logs("sesame") != nil || p.logs("another") != nil {
 		t.Error("a password is in the log")
 	}

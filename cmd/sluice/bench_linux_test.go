@@ -20,7 +20,7 @@ func benched(args ...string) (out string, status int) {
 
 // Load on a running server: all requests are answered, and of a limit no more than the limit passes.
 func TestBenchLoad(t *testing.T) {
-	p := launch(t, "--dir", "")
+	p := start(t, "--dir", "")
 	out, status := benched("load", "--server", p.address, "--requests", "3000", "--pipeline", "7", "--keys", "each:2", "--",
 		"RL.ALLOW", "user:{key}", "fixed_window", "100", "52w")
 	if status != 0 || !strings.HasPrefix(out, "3000 requests in ") || !strings.Contains(out, " 200 passed;") {

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,7 +61,6 @@ func TestDiskFull(t *testing.T) {
 	if reply := c.ask("SHUTDOWN"); !strings.HasPrefix(reply, "-ERR not ended, because the snapshot failed") {
 		t.Errorf("SHUTDOWN says %s", reply)
 	}
-	p.until("the log tells", func() bool { return len(p.logs("the journal does not keep its promise")) > 0 })
 	p.until("no file is empty", func() bool { // one that is being tried is removed again
 		for _, text := range files(t, dir) {
 			if text == "" {
@@ -71,14 +69,10 @@ func TestDiskFull(t *testing.T) {
 		}
 		return true
 	})
-	told := p.logs("the journal does not keep its promise")[0]
+	told := p.told("the journal does not keep its promise")[0]
 	documented(t, dir, strings.Replace(told[strings.Index(told, "level="):], "file too large", "no space left on device", 1))
 	p.limitFiles(unix.RLIM_INFINITY)
-	freed := time.Now()
 	p.until("it goes on", func() bool { return c.ask("DEL nothing") == "0" })
-	if took := time.Since(freed); took > 5*time.Second {
-		t.Errorf("it went on after %v", took)
-	}
 	c.want("RL.ALLOW other token_bucket 10 1h", "[1 10 9 0 360000 0]")
 	before := c.ask("DBSIZE")
 	p.kill()

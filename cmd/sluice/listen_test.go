@@ -82,7 +82,7 @@ func (a *authority) server(name string) *x509.Certificate {
 
 // addresses are those that a server has logged that it listens on, all of them.
 func (p *process) addresses() (list []string) {
-	p.until("it has logged where it listens", func() bool { return p.logs("msg=ready") != nil })
+	p.told("msg=ready")
 	for _, line := range p.logs("msg=listening") {
 		_, rest, _ := strings.Cut(line, "listen=")
 		address, _, _ := strings.Cut(rest, " ")
@@ -153,12 +153,12 @@ func TestTLS(t *testing.T) {
 	if _, err := over(t, plain, err).conn.Write(request(nil, "PING")); err != nil {
 		t.Error(err)
 	}
-	p.until("the failed handshake is logged", func() bool { return p.logs("a TLS handshake failed") != nil })
+	p.told("a TLS handshake failed")
 
 	// Another certificate, without a restart; who is connected stays.
 	second := ca.server("server")
 	p.command.Process.Signal(syscall.SIGHUP)
-	p.until("it is read again", func() bool { return p.logs("configuration read again") != nil })
+	p.told("configuration read again")
 	conn, err = dial(&tls.Config{})
 	over(t, conn, err).want("PING", "+PONG")
 	if shown := conn.ConnectionState().PeerCertificates[0]; !shown.Equal(second) || shown.Equal(first) {
@@ -170,7 +170,7 @@ func TestTLS(t *testing.T) {
 	write(t, ca.path("server.crt"), "nothing")
 	rewrite(t, path, "plans: {pro: {limits: {rps: {algorithm: gcra, limit: 10, window: 1s}}}}\n")
 	p.command.Process.Signal(syscall.SIGHUP)
-	p.until("it is refused", func() bool { return p.logs("tls: failed to find any PEM data") != nil })
+	p.told("tls: failed to find any PEM data")
 	conn, err = dial(&tls.Config{})
 	over(t, conn, err).want("RL.PLAN LIST", "[]")
 }

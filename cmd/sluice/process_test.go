@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -143,6 +144,14 @@ func (p *process) logs(text string) (found []string) {
 			found = append(found, line)
 		}
 	}
+	return found
+}
+
+// told waits for lines of standard error that contain a text, and returns them: the log
+// comes another way than replies do, and may come after them.
+func (p *process) told(text string) (found []string) {
+	p.t.Helper()
+	p.until("the log says "+text, func() bool { found = p.logs(text); return found != nil })
 	return found
 }
 
@@ -317,7 +326,7 @@ func (c *client) info(field string) string {
 	return "(no such field)"
 }
 
-// files are the contents of a directory, by name.
+// files are the contents of a directory, by name, but for what a server removes meanwhile.
 func files(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -327,10 +336,12 @@ func files(t testing.TB, dir string) map[string]string {
 	found := make(map[string]string)
 	for _, e := range entries {
 		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
+		switch {
+		case err == nil:
+			found[e.Name()] = string(data)
+		case !errors.Is(err, fs.ErrNotExist):
 			t.Fatal(err)
 		}
-		found[e.Name()] = string(data)
 	}
 	return found
 }

@@ -161,7 +161,8 @@ func (p *prometheus) until(expr string) {
 
 // adminOf is the address of a process's admin listener.
 func (p *process) adminOf() string {
-	_, address, _ := strings.Cut(p.logs(`msg="admin listener"`)[0], "admin=")
+	p.t.Helper()
+	_, address, _ := strings.Cut(p.told(`msg="admin listener"`)[0], "admin=")
 	return address
 }
 

@@ -224,10 +224,10 @@ func TestOrderlyEndLosesNothing(t *testing.T) {
 				load.wait()
 				p = start(t, "--dir", dir, "--journal", mode)
 				load.check(p)
+				p.terminate()
 				if cut := p.logs("torn tail"); len(cut) > 0 {
 					t.Errorf("something was cut: %s", cut)
 				}
-				p.terminate()
 			})
 		}
 	}
