@@ -53,6 +53,21 @@ func TestLoadCounts(t *testing.T) {
 	}
 }
 
+// stalling is a connection that stalls once, when the first request has arrived.
+type stalling struct {
+	net.Conn
+	once  sync.Once
+	stall time.Duration
+}
+
+func (s *stalling) Read(b []byte) (int, error) {
+	n, err := s.Conn.Read(b)
+	s.once.Do(func() {
+		time.Sleep(s.stall) // reason: the stall of a server is what is measured
+	})
+	return n, err
+}
+
 // A server that stalls is charged with all requests that were meant to leave meanwhile.
 func TestOpenLoopOmitsNothing(t *testing.T) {
 	const stall, perSecond = 200 * time.Millisecond, 5_000
@@ -66,8 +81,7 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 		if err != nil {
 			return
 		}
-		time.Sleep(stall) // reason: the stall of a server is what is measured
-		constant(c)
+		constant(&stalling{Conn: c, stall: stall})
 	}()
 	load := Load{
 		Addr: l.Addr().String(), Request: requestOf(CountFirst, 1, "RL.PEEK {key}"), Keys: Keys{Kind: "hot", Count: 1},
