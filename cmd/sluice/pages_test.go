@@ -7,6 +7,7 @@ package main
 // but in CI's section on packages.
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -203,6 +204,7 @@ func TestDurabilityPage(t *testing.T) {
 		t.Errorf("the page shows %d commands, want 6: %q", len(shell), shell)
 	}
 	says(t, s.typed(t, "", shell), "Background saving started", "rdb_bgsave_in_progress:", "snapshot_last_error:", "journal_lag_ms:", "journal_fault:", "Filesystem", s.lib())
+	p.until("the page's snapshot is written", func() bool { return c.info("rdb_saves") == "2" })
 	c.ask("RL.ALLOW user:43 fixed_window 1000 100000h 1")
 	p.terminate()
 	damaged := ""
@@ -211,7 +213,7 @@ func TestDurabilityPage(t *testing.T) {
 			damaged = max(damaged, name)
 		}
 	}
-	change(t, s.lib(), damaged, func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
+	change(t, s.lib(), damaged, func(b []byte) []byte { b[bytes.Index(b, []byte("user:43"))] ^= 1; return b })
 	refused(t, s.lib())
 
 	shell, _ = commandsOf(rest)
