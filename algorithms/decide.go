@@ -100,6 +100,13 @@ func FreshAt(s State, l *Limit) uint64 {
 	return byID[l.Algorithm].model.freshAt(s, l)
 }
 
+// ResetAfter says in how many milliseconds, rounded up, a stored state is fresh if
+// nobody calls, counted from now as a decision counts it.
+func ResetAfter(k *Stored, now uint64) int64 {
+	s, _ := settle(k, now)
+	return resetAfter(s, k.Limit, k.FreshAt)
+}
+
 // Mark names what the last charge of a state went to: the window, the run, the
 // count, or the time since the key was fresh. GiveBack takes from nothing else.
 func Mark(k *Stored) uint64 {

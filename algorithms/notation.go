@@ -72,8 +72,11 @@ func ParseDuration(name string, text []byte, most uint64) (uint64, error) {
 // WindowMaxNanos.
 func ParseFineDuration(name string, text []byte) (uint64, error) {
 	ns, ok := duration(text, units)
-	if !ok || ns == 0 || ns > WindowMaxNanos {
+	if !ok {
 		return 0, fmt.Errorf("%s must be a duration such as 1s, 250ms, 10us or 1ns, got '%s'", name, Show(text))
+	}
+	if ns == 0 || ns > WindowMaxNanos {
+		return 0, fmt.Errorf("%s out of range: it must be from 1ns to %ds, got '%s'", name, WindowMaxNanos/second, Show(text))
 	}
 	return ns, nil
 }

@@ -239,7 +239,7 @@ func (s *Server) standings(key []byte) []standing {
 		kind := v.Limit.Kind()
 		st := standing{
 			State: states[i], Algorithm: v.Limit.Algorithm.String(), Units: amountOf(v.Limit.Units, kind), Window: string(plans.AppendWindow(nil, &v.Limit)),
-			Used: amountOf(v.Used, kind), Remaining: amountOf(v.Remaining(), kind), ResetAfter: v.ResetAfter(),
+			Used: amountOf(v.Used, kind), Remaining: amountOf(v.Remaining(), kind), ResetAfter: v.ResetAfter,
 		}
 		if i > 0 {
 			st.Limit = names[i-1]

@@ -75,7 +75,7 @@ func writeInspect(s *session, out []byte, ops []shard.Op) []byte {
 	fields = append(fields,
 		units("used", v.Used, kind),
 		units("remaining", v.Remaining(), kind),
-		number("reset_after_ms", uint64(v.ResetAfter())),
+		number("reset_after_ms", uint64(v.ResetAfter)),
 	)
 	switch {
 	case l.Algorithm == algorithms.FixedWindow && !l.Align.IsCalendar():

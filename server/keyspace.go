@@ -92,8 +92,8 @@ func writeTime(of func(v *shard.View) int64) func(*session, []byte, []shard.Op) 
 	}
 }
 
-func ttlMillis(v *shard.View) int64    { return v.ResetAfter() }
-func ttlSeconds(v *shard.View) int64   { return secondsUp(v.ResetAfter()) }
+func ttlMillis(v *shard.View) int64    { return v.ResetAfter }
+func ttlSeconds(v *shard.View) int64   { return secondsUp(v.ResetAfter) }
 func expiryMillis(v *shard.View) int64 { return algorithms.Millis(v.FreshAt) }
 func expirySeconds(v *shard.View) int64 {
 	return secondsUp(algorithms.Millis(v.FreshAt))

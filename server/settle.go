@@ -158,15 +158,43 @@ func (s *session) remember(first int, r *remembering, key []byte, question [shar
 	s.batch.Remember(len(ops), &s.agains[len(s.agains)-1], TagHash(a.Name))
 }
 
-// AppendAnswer writes the answer of a call with an id that has passed.
+// AppendAnswer writes the answer of a call with an id that has passed. Ids keep answers
+// in RESP2, for whoever asks again may speak another protocol than who asked first.
 func (s *session) AppendAnswer(out []byte, ops []shard.Op) []byte {
+	proto := s.proto
+	s.proto = resp2
 	switch a := ops[0].Again; a.Manner {
 	case asTogether:
-		return s.appendTogether(out, ops)
+		out = s.appendTogether(out, ops)
 	case asReservation:
-		return s.appendWithID(out, ops, string(a.Name), true)
+		out = s.appendWithID(out, ops, string(a.Name), true)
+	default:
+		out = s.appendGroup(out, ops)
 	}
-	return s.appendGroup(out, ops)
+	s.proto = proto
+	return out
+}
+
+// appendKept writes an answer that an id has kept: arrays, integers and strings are the
+// same in both protocols, nil is not.
+func (s *session) appendKept(out, answer []byte) []byte {
+	null := []byte("$-1\r\n")
+	if s.proto == resp2 || !bytes.Contains(answer, null) {
+		return append(out, answer...)
+	}
+	for len(answer) > 0 {
+		line := answer[:bytes.IndexByte(answer, '\n')+1]
+		if bytes.Equal(line, null) {
+			out = appendNil(out, s.proto)
+		} else {
+			if n, err := strconv.Atoi(string(line[1 : len(line)-2])); err == nil && line[0] == '$' {
+				line = answer[:len(line)+n+2]
+			}
+			out = append(out, line...)
+		}
+		answer = answer[len(line):]
+	}
+	return out
 }
 
 // appendAgain writes the answer of a call with an id, if it is not that of its
@@ -180,7 +208,7 @@ func (s *session) appendAgain(out []byte, a *shard.Again) (_ []byte, done bool) 
 	case a.Trouble == shard.NoIDRoom:
 		return s.appendFailure(out, errNoIDRoom), true
 	case a.Answer != nil:
-		return append(out, a.Answer...), true
+		return s.appendKept(out, a.Answer), true
 	}
 	return out, false
 }
@@ -287,7 +315,7 @@ func (s *session) settle(out []byte, name string, how settlement) ([]byte, error
 		case id == nil || id.Outcome == shard.Answered:
 			wrong = unknown
 		case id.Outcome != shard.Open:
-			answer = id.Answer
+			answer = id.Settled
 			h.Told(home)
 		case id.Deadline <= h.Now:
 			answer, wrong = s.settleNow(h, home, at, id, expiry(id))
@@ -301,7 +329,7 @@ func (s *session) settle(out []byte, name string, how settlement) ([]byte, error
 	if wrong != nil {
 		return nil, wrong
 	}
-	return append(out, answer...), nil
+	return s.appendKept(out, answer), nil
 }
 
 // homeOfKeys is the shard of what an id has charged. Under a plan all states live
@@ -321,7 +349,7 @@ func (s *session) settleNow(h *shard.Held, home, at int, id *shard.ID, how settl
 	if err != nil {
 		return nil, err
 	}
-	settled := h.SettleID(home, at, id, how.outcome, func(i int) (n, keyHash uint64) {
+	settled := h.SettleID(at, id, how.outcome, func(i int) (n, keyHash uint64) {
 		return units[i], xxhash.Sum64(id.Charged[i].Key)
 	})
 	b := s.batch
@@ -332,11 +360,15 @@ func (s *session) settleNow(h *shard.Held, home, at int, id *shard.ID, how settl
 	}
 	h.Do(b)
 	if len(b.Ops) > 0 && !id.Charged[0].Plan {
-		settled.Answer = appendDecisionOf(nil, &b.Ops[0])
+		settled.Settled = appendDecisionOf(nil, &b.Ops[0])
 	} else {
-		settled.Answer = s.appendPlan(nil, b.Ops)
+		proto := s.proto
+		s.proto = resp2
+		settled.Settled = s.appendPlan(nil, b.Ops)
+		s.proto = proto
 	}
-	return settled.Answer, nil
+	h.PutID(home, at, settled)
+	return settled.Settled, nil
 }
 
 // units says how much of each charge counts in the end.
@@ -372,7 +404,7 @@ func (how *settlement) units(charged []shard.Charged) (units []uint64, err error
 
 // SettleDue settles the reservations whose time has come, as each of them said.
 func (s *Server) SettleDue() {
-	nobody := &session{server: s, proto: resp2} // who asks later is answered in RESP2
+	nobody := &session{server: s, proto: resp2}
 	nobody.work = s.works.Get().(*work)
 	defer nobody.release()
 	for n := range s.shards.Len() {

@@ -387,7 +387,7 @@ func (c *Core) view(now uint64, e *entry) View {
 		v.Runs = k.Log.Len()
 		k.Log.Permits(now, func(p algorithms.Permit) { v.Permits = append(v.Permits, p) })
 	}
-	v.Used = algorithms.Used(&k, now)
+	v.Used, v.ResetAfter = algorithms.Used(&k, now), algorithms.ResetAfter(&k, now)
 	return v
 }
 

@@ -87,7 +87,7 @@ func TestExpiryExactlyNow(t *testing.T) {
 			a.Step(start, a.ops[:], first)
 			op.View = nil
 			end := view.FreshAt
-			if view.Used != 3 || view.Remaining() != 0 || view.ResetAfter() != algorithms.Millis(end-start) {
+			if view.Used != 3 || view.Remaining() != 0 || view.ResetAfter != algorithms.Millis(end-start) {
 				t.Errorf("%+v", view)
 			}
 			scanned := func(now uint64) (n int) {

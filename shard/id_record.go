@@ -7,7 +7,8 @@ package shard
 //	│ 1 B     │ 1 B    │ 8 B LE   │ text │ text     │ text   │ and each of them     │
 //	└─────────┴────────┴──────────┴──────┴──────────┴────────┴──────────────────────┘
 //
-// where a text is its uvarint length and its bytes. A charge is the name of its
+// where a text is its uvarint length and its bytes. Of a settled one the reply to the
+// settling follows, a text. A charge is the name of its
 // state (text), its limit as in a RecordKey, its units (uvarint), its mark (8 B LE),
 // the life of its state (uvarint) and 1 byte whose bits say: 0, under a plan; 1, shadow.
 
@@ -31,6 +32,9 @@ func appendID(dst []byte, id *ID, scratch *[]byte) []byte {
 		v = binary.LittleEndian.AppendUint64(v, ch.Mark)
 		v = binary.AppendUvarint(v, ch.Life)
 		v = append(v, bit(ch.Plan)|bit(ch.Shadow)<<1)
+	}
+	if id.Outcome.settled() {
+		v = appendText(v, string(id.Settled))
 	}
 	*scratch = v
 	return persistence.AppendRecord(dst, RecordID, []byte(id.Name), v)
@@ -79,6 +83,9 @@ func parseID(name, value []byte) (*ID, error) {
 		how := c.byte()
 		ch.Plan, ch.Shadow = how&1 != 0, how&2 != 0
 		id.Charged = append(id.Charged, ch)
+	}
+	if id.Outcome.settled() {
+		id.Settled = append(id.Settled, c.bytes(c.uvarint())...)
 	}
 	if c.bad || len(c.rest) > 0 {
 		return nil, errRecord

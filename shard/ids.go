@@ -36,6 +36,8 @@ const (
 	Cancelled
 )
 
+func (o Outcome) settled() bool { return o == Committed || o == Cancelled }
+
 // Charged is one limit that a reservation has charged.
 type Charged struct {
 	Key    []byte // the name of the state
@@ -52,7 +54,8 @@ type ID struct {
 	Name     string
 	Key      []byte // the key that was asked about, for access rules
 	Question []byte // what was asked; the same name for another question is an error
-	Answer   []byte // the reply
+	Answer   []byte // the reply to that
+	Settled  []byte // the reply to its settling
 	Charged  []Charged
 	Outcome  Outcome
 	Cancel   bool   // what happens when its time comes: cancel, or commit as reserved
@@ -79,7 +82,7 @@ const (
 )
 
 func (id *ID) size() int {
-	n := idOverheadBytes + len(id.Name) + len(id.Key) + len(id.Question) + len(id.Answer)
+	n := idOverheadBytes + len(id.Name) + len(id.Key) + len(id.Question) + len(id.Answer) + len(id.Settled)
 	for i := range id.Charged {
 		n += chargedBytes + len(id.Charged[i].Key)
 	}
@@ -214,9 +217,9 @@ func (h *Held) PutID(n, key int, id *ID) {
 
 // SettleID ends a reservation: units says for each charge how many shall count in the
 // end, and gives its key's xxhash64. key
-// is the shard of its keys, n its own; both must be owned. It is remembered for
-// SettledNanos; what is returned may still be given its answer.
-func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) (n, keyHash uint64)) *ID {
+// is the shard of its keys, which must be owned with its own. What is returned is
+// remembered for SettledNanos once it has been given the reply and is put.
+func (h *Held) SettleID(key int, id *ID, outcome Outcome, units func(i int) (n, keyHash uint64)) *ID {
 	h.begin(id.size())
 	for i := range id.Charged {
 		n, keyHash := units(i)
@@ -225,7 +228,6 @@ func (h *Held) SettleID(n, key int, id *ID, outcome Outcome, units func(i int) (
 	}
 	settled := *id
 	settled.Outcome, settled.Deadline, settled.Charged = outcome, h.Now+SettledNanos, nil
-	h.PutID(n, key, &settled)
 	return &settled
 }
 

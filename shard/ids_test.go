@@ -34,6 +34,27 @@ func withIDs(t *testing.T, n int, question []byte) (*Set, *standing) {
 	return set, clock
 }
 
+// The memory that ids are told to take is that of those which are there, also when one
+// has been settled and remembers one reply more.
+func TestMemoryOfSettledIDs(t *testing.T) {
+	set, clock := withIDs(t, 0, nil)
+	core := set.shards[0].core
+	set.Hold([]int{0}, func(h *Held) {
+		h.PutID(0, 0, &ID{Name: "id", Key: []byte("k"), Question: []byte("q"), Answer: []byte("reserved"), Outcome: Open, Deadline: h.Now + second})
+		settled := h.SettleID(0, h.FindID(0, []byte("id")), Committed, nil)
+		settled.Settled = []byte("settled")
+		h.PutID(0, 0, settled)
+		if err := core.ids.verify(); err != nil {
+			t.Error(err)
+		}
+	})
+	clock.now.Add(SettledNanos + 1<<tickBits)
+	set.Hold([]int{0}, func(h *Held) { h.DueID(0) })
+	if n, bytes := core.ids.count(), core.ids.bytes; n != 0 || bytes != 0 {
+		t.Errorf("%d ids and %d bytes are left", n, bytes)
+	}
+}
+
 // However many ids are over at once, each look forgets a bounded number of them.
 func TestIDsAreForgottenInTurns(t *testing.T) {
 	for _, question := range kinds {

@@ -94,15 +94,11 @@ type View struct {
 	Used    uint64 // units, rounded up
 	Now     uint64
 	FreshAt uint64
-	Runs    int // of a sliding log
-	Permits []algorithms.Permit
+	// ResetAfter is the number of milliseconds, rounded up, until the key is fresh.
+	ResetAfter int64
+	Runs       int // of a sliding log
+	Permits    []algorithms.Permit
 }
 
 // Remaining is how many units would still pass, under the stored limit.
 func (v *View) Remaining() uint64 { return v.Limit.Burst - min(v.Used, v.Limit.Burst) }
-
-// ResetAfter is the number of milliseconds, rounded up, until the key is fresh,
-// as a decision tells it.
-func (v *View) ResetAfter() int64 {
-	return algorithms.Millis(v.FreshAt - max(v.Now, v.State.At))
-}

@@ -188,7 +188,7 @@ func (c *Core) holds(op *Op) bool {
 	p, ok := c.stored.Log.Permit(op.ID, op.Call.Now)
 	if ok {
 		op.Held, c.toldAgain = true, true
-		op.Decision = algorithms.Decision{Allowed: true, Limit: op.Call.Limit.Burst, Remaining: p.Left, ResetAfter: algorithms.Millis(c.stored.FreshAt - op.Call.Now)}
+		op.Decision = algorithms.Decision{Allowed: true, Limit: op.Call.Limit.Burst, Remaining: p.Left, ResetAfter: algorithms.ResetAfter(&c.stored, op.Call.Now)}
 	}
 	return ok
 }

@@ -127,7 +127,7 @@ func (w *twin) decide(op *Op) (d algorithms.Decision) {
 func (w *twin) view(k *algorithms.Stored) View {
 	return View{
 		Limit: *k.Limit, State: k.State, Used: algorithms.Used(k, w.now),
-		Now: w.now, FreshAt: k.FreshAt, Runs: k.Log.Len(),
+		Now: w.now, FreshAt: k.FreshAt, ResetAfter: algorithms.ResetAfter(k, w.now), Runs: k.Log.Len(),
 	}
 }
 

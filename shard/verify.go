@@ -59,6 +59,13 @@ func (t *ids) verify() error {
 			}
 		}
 	}
+	size := 0
+	for _, id := range t.byName {
+		size += id.size()
+	}
+	if size != t.bytes {
+		return fmt.Errorf("ids: %d bytes, told %d", size, t.bytes)
+	}
 	return t.queue.verify()
 }
 
