@@ -95,7 +95,8 @@ func (r *Report) verdictRows() [][]string {
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString(head)
-	fmt.Fprintf(&b, "\nMeasured on: %s\n\n## What is to be reached\n\nEach row is judged on the median of its rounds.\n\n%s", r.where(), table(verdictColumns, r.verdictRows()))
+	fmt.Fprintf(&b, "\nMeasured on: %s\n\n## What is to be reached\n\nEach row is judged on the median of its rounds. "+
+		"What a constant reply of a server in Go has of the first of them [stands below](#by-depth-of-the-pipeline).\n\n%s", r.where(), table(verdictColumns, r.verdictRows()))
 	if worse := r.worse(); len(worse) > 0 {
 		b.WriteString("\n## Where somebody else is better\n\nSluice's figure by the other's, where the other's is better:\n\n" +
 			table([]string{"race", "other", "requests a second", "server CPU a request", "p99"}, worse))
