@@ -159,7 +159,11 @@ func (c *Client) allowServer(ctx context.Context, n *node, p *part, e *entry, co
 	}
 	args := e.limit.words([]any{"RL.ALLOW", e.key}, e.limit.amount(cost))
 	sent := c.now()
-	reply, err := c.askNode(ctx, n, left, args, nil)
+	var late func(*node, any)
+	if e.limit.algorithm == plan {
+		late = unwanted(nil, permitOf(e.key, e.limit))
+	}
+	reply, err := c.askNode(ctx, n, left, args, late)
 	var d Decision
 	if err == nil {
 		d, err = answer("RL.ALLOW", reply, e.limit)
@@ -187,6 +191,16 @@ func (c *Client) allowServer(ctx context.Context, n *node, p *part, e *entry, co
 	return p.count(d), nil
 }
 
+// permitOf frees the permit that a reply of RL.ALLOW tells of.
+func permitOf(key string, l Limit) func(reply any) [][]any {
+	return func(reply any) (commands [][]any) {
+		if d, err := answer("RL.ALLOW", reply, l); err == nil && d.ID != "" {
+			commands = append(commands, freeing(key, l, d.ID))
+		}
+		return commands
+	}
+}
+
 // decided takes in a decision of the server, under the part's lock.
 func (c *Client) decided(e *entry, d Decision, cost int64, sent, now time.Duration) {
 	e.hear(known{ever: true, at: now, limit: d.Limit, remaining: d.Remaining, resetAt: now + d.ResetAfter, name: d.LimitName, money: d.Money})
@@ -211,7 +225,7 @@ func (c *Client) allowOptions(ctx context.Context, key string, l Limit, cost int
 	if err != nil {
 		return Decision{}, err
 	}
-	reply, err := c.ask(ctx, key, args...)
+	reply, err := c.askFor(ctx, key, c.timeout, args, unwanted(opts, permitOf(key, l)))
 	p, h := c.table.part(key)
 	if errors.Is(err, ErrUnavailable) {
 		p.mu.Lock()

@@ -203,7 +203,25 @@ func (f *fake) answer(name string, args []any) (any, error) {
 func (f *fake) named(name string, args []any) (reply any, ok bool) {
 	id := fmt.Sprint("id", f.asked[name])
 	last := fmt.Sprint(args[len(args)-1])
+	planned := func(id string) []any { // a decision of a plan with a permit
+		f.ids[id] = true
+		return append(ints(1, 10, 9, 0, 1000, 0), "inflight", id)
+	}
 	switch name {
+	case "RL.ALLOW":
+		if limit := args[2].(string); limit[0] == '@' {
+			return planned(id), true
+		}
+	case "RL.MALLOW":
+		return []any{planned(id + "a"), planned(id + "b")}, true
+	case "RL.ALLOWALL":
+		return []any{int64(1), int64(0), planned(id)[:7], planned(id)[:7], id}, true
+	case "RL.REQUEST":
+		f.ids[id] = true
+		return []any{
+			"allowed", int64(1), "rule", "r", "key", "k", "plan", "p", "limit_name", "inflight", "limit", int64(10), "remaining", int64(9),
+			"retry_after_ms", int64(0), "reset_after_ms", int64(1000), "delay_ms", int64(0), "id", id, "headers", []any{}, "permits", []any{"{k}#inflight"},
+		}, true
 	case "RL.ACQUIRE":
 		f.ids[id] = true
 		return []any{int64(1), args[2], int64(0), int64(0), id}, true

@@ -72,7 +72,13 @@ func (c *Client) Lease(ctx context.Context, key string, l Limit, want int64, opt
 	if err != nil {
 		return nil, err
 	}
-	reply, err := c.ask(ctx, key, args...)
+	holder, held := option(opts, optHolder)
+	reply, err := c.askFor(ctx, key, c.timeout, args, unwanted(opts, func(reply any) (commands [][]any) {
+		if g, err := granted(reply); err == nil && g.Granted > 0 && held {
+			commands = append(commands, []any{"RL.RETURN", key, holder.text, l.amount(g.Granted)})
+		}
+		return commands
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +86,6 @@ func (c *Client) Lease(ctx context.Context, key string, l Limit, want int64, opt
 	if err != nil {
 		return nil, err
 	}
-	holder, _ := option(opts, optHolder)
 	g.client, g.key, g.holder, g.limit = c, key, holder.text, l
 	return &g, nil
 }

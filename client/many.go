@@ -19,7 +19,7 @@ const (
 type Call struct {
 	Key   string
 	Limit Limit
-	Cost  int64 // units; for a concurrency limit by Concurrency the permits
+	Cost  int64 // units
 }
 
 // Decisions is the answer to AllowAll.
@@ -71,7 +71,15 @@ func (c *Client) AllowAll(ctx context.Context, calls []Call, opts ...CallOption)
 	if byNode, err := c.byNode(ctx, len(calls), func(i int) string { return calls[i].Key }); err == nil && len(byNode) > 1 {
 		return Decisions{}, fmt.Errorf("%w: AllowAll cannot reach over several nodes; keys with the same {tag} live together", ErrInvalid)
 	}
-	reply, err := c.ask(ctx, calls[0].Key, args...)
+	reply, err := c.askFor(ctx, calls[0].Key, c.timeout, args, unwanted(opts, func(reply any) (commands [][]any) {
+		all, err := together(reply, calls)
+		for _, call := range calls {
+			if err == nil && all.ID != "" && call.Limit.algorithm == plan {
+				commands = append(commands, freeing(call.Key, call.Limit, all.ID))
+			}
+		}
+		return commands
+	}))
 	if errors.Is(err, ErrUnavailable) {
 		return c.allAside(calls), nil
 	}
@@ -155,13 +163,33 @@ func (c *Client) allowMany(ctx context.Context, calls []Call) ([]Decision, error
 	if err != nil {
 		return nil, err
 	}
-	reply, err := c.ask(ctx, calls[0].Key, args...)
+	reply, err := c.askFor(ctx, calls[0].Key, c.timeout, args, unwanted(nil, func(reply any) (commands [][]any) {
+		list, _ := each(reply, calls)
+		for i, d := range list {
+			if d.ID != "" {
+				commands = append(commands, freeing(calls[i].Key, calls[i].Limit, d.ID))
+			}
+		}
+		return commands
+	}))
 	if errors.Is(err, ErrUnavailable) {
 		return c.manyAside(calls), nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	list, err := each(reply, calls)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range list {
+		c.counted(calls[i].Key, d)
+	}
+	return list, nil
+}
+
+// each is RL.MALLOW's reply.
+func each(reply any, calls []Call) ([]Decision, error) {
 	r := read("RL.MALLOW", reply)
 	list := make([]Decision, 0, len(calls))
 	for _, call := range calls {
@@ -169,9 +197,6 @@ func (c *Client) allowMany(ctx context.Context, calls []Call) ([]Decision, error
 	}
 	if r.end(); r.err != nil {
 		return nil, r.err
-	}
-	for i, d := range list {
-		c.counted(calls[i].Key, d)
 	}
 	return list, nil
 }

@@ -57,7 +57,7 @@ func (c *Client) manage(ctx context.Context, key string, args ...any) (any, erro
 }
 
 // askFor is ask with another time. late, if not nil, is what takes back what a reply
-// grants that comes when the caller has gone on without it.
+// grants that comes when the caller has gone on without it, see unwanted.
 func (c *Client) askFor(ctx context.Context, key string, wait time.Duration, args []any, late func(*node, any)) (any, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
@@ -70,6 +70,29 @@ func (c *Client) askFor(ctx context.Context, key string, wait time.Duration, arg
 		return nil, ErrUnavailable
 	}
 	return c.askNode(ctx, n, wait, args, late)
+}
+
+// unwanted gives back what a reply has granted that nobody waits for any more; commands
+// says how. Whoever has a name for it may ask again, so then it is kept.
+func unwanted(opts []CallOption, commands func(reply any) [][]any) (late func(*node, any)) {
+	for _, o := range opts {
+		if o.kind == optID || o.kind == optIdempotent {
+			return nil
+		}
+	}
+	return func(n *node, reply any) {
+		for _, args := range commands(reply) {
+			n.send(context.Background(), args)
+		}
+	}
+}
+
+// freeing is the command that frees the permit that a decision took.
+func freeing(key string, l Limit, id string) []any {
+	if l.algorithm == plan {
+		return []any{"RL.RELEASE", key, "@" + l.PlanName(), id}
+	}
+	return []any{"RL.RELEASE", key, id}
 }
 
 // askNode is askFor for a node that is not known to be away.

@@ -45,14 +45,12 @@ func (c *Client) Acquire(ctx context.Context, key string, limit int64, ttl time.
 		return nil, err
 	}
 	p := &Permit{client: c, key: key, ttl: ttl, ended: make(chan struct{}), lost: make(chan struct{})}
-	var late func(*node, any)
-	if _, named := option(opts, optID); !named { // whoever has a name for it may ask again
-		late = func(n *node, reply any) {
-			if d, err := acquired(reply); err == nil && d.Allowed {
-				n.send(context.Background(), []any{"RL.RELEASE", key, d.ID})
-			}
+	late := unwanted(opts, func(reply any) (commands [][]any) {
+		if d, err := acquired(reply); err == nil && d.Allowed {
+			commands = append(commands, freeing(key, l, d.ID))
 		}
-	}
+		return commands
+	})
 	asked := c.now()
 	reply, err := c.askFor(ctx, key, c.timeout, args, late)
 	if errors.Is(err, ErrUnavailable) {

@@ -81,6 +81,61 @@ func TestLateGrantsAreGivenBack(t *testing.T) {
 			t.Errorf("%d are still out of a call that was given up", n)
 		}
 	})
+	plan := Plan("p")
+	calls := []Call{{"a", plan, 1}, {"b", plan, 1}}
+	for _, row := range []struct {
+		name string
+		call func(c *Client, opts ...CallOption) error
+		back string // the command that gives back
+		n    int    // so often
+		kept int    // with a name
+	}{
+		{"Allow", func(c *Client, opts ...CallOption) error {
+			_, err := c.Allow(background, "k", plan, 1, opts...)
+			return err
+		}, "RL.RELEASE", 1, 1},
+		{"AllowAll", func(c *Client, opts ...CallOption) error {
+			_, err := c.AllowAll(background, calls, opts...)
+			return err
+		}, "RL.RELEASE", 2, 1},
+		{"AllowMany", func(c *Client, _ ...CallOption) error {
+			_, err := c.AllowMany(background, calls)
+			return err
+		}, "RL.RELEASE", 2, 0},
+		{"Request", func(c *Client, opts ...CallOption) error {
+			q := Request{Method: "GET", Path: "/", User: "u"}
+			if len(opts) > 0 {
+				q.ID = "mine"
+			}
+			_, err := c.Request(background, q)
+			return err
+		}, "RL.RELEASE", 1, 1},
+		{"Lease", func(c *Client, _ ...CallOption) error {
+			_, err := c.Lease(background, "k", FixedWindow(10, time.Hour), 5, AtLeast(1), TTL(time.Second), Holding("me"))
+			if errors.Is(err, ErrUnavailable) {
+				return nil
+			}
+			return fmt.Errorf("a late lease: %w", err)
+		}, "RL.RETURN", 1, 0},
+	} {
+		for _, named := range []bool{false, true} {
+			bubble(t, func(t *testing.T, f *fake, c *Client) {
+				f.set(func() { f.delay = 2 * TimeoutDefault })
+				var opts []CallOption
+				back, out := row.n, 0
+				if named && row.kept > 0 {
+					opts, back, out = append(opts, ID("mine")), 0, row.kept
+				}
+				if err := row.call(c, opts...); err != nil {
+					t.Errorf("%s: %v", row.name, err)
+				}
+				rest(10 * TimeoutDefault)
+				if n := f.trips(row.back); n != back || f.idsOut() != out || f.usedOf("k") != 0 {
+					t.Errorf("%s, named %t: given back %d times, %d permits are out, %d units used", row.name, named, n, f.idsOut(), f.usedOf("k"))
+				}
+			})
+		}
+	}
 	bubble(t, func(t *testing.T, f *fake, c *Client) {
 		f.set(func() { f.delay = 2 * TimeoutDefault })
 		if p, err := c.Acquire(background, "k", 5, time.Minute, ID("mine")); err != nil || p.Source != SourceDegraded {

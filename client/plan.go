@@ -120,15 +120,33 @@ func (c *Client) Request(ctx context.Context, q Request) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	reply, err := c.ask(ctx, q.User+q.APIKey+q.IP, args...)
+	var named []CallOption
+	if q.ID != "" {
+		named = append(named, ID(q.ID))
+	}
+	reply, err := c.askFor(ctx, q.User+q.APIKey+q.IP, c.timeout, args, unwanted(named, func(reply any) (commands [][]any) {
+		v, _ := judged(reply)
+		for _, key := range v.Permits {
+			commands = append(commands, []any{"RL.RELEASE", key, v.ID})
+		}
+		return commands
+	}))
 	if isAway(err) && !c.closed.Load() {
 		return c.requestAway(q), nil
 	}
 	if err != nil {
 		return Verdict{}, err
 	}
+	v, err := judged(reply)
+	if err == nil {
+		c.counted(v.Key, v.Decision)
+	}
+	return v, err
+}
+
+// judged is RL.REQUEST's reply.
+func judged(reply any) (v Verdict, err error) {
 	f := readFields("RL.REQUEST", reply)
-	var v Verdict
 	d := &v.Decision
 	d.Allowed = f.integer("allowed", 0, 1) == 1
 	v.Rule, v.Key, v.Plan, d.LimitName = f.text("rule"), f.text("key"), f.text("plan"), f.text("limit_name")
@@ -153,7 +171,6 @@ func (c *Client) Request(ctx context.Context, q Request) (Verdict, error) {
 	if f.err != nil {
 		return Verdict{}, f.err
 	}
-	c.counted(v.Key, v.Decision)
 	return v, nil
 }
 

@@ -27,14 +27,12 @@ func (c *Client) Reserve(ctx context.Context, key string, l Limit, units int64, 
 	if err != nil {
 		return nil, err
 	}
-	var late func(*node, any)
-	if _, named := option(opts, optID); !named { // whoever has a name for it may ask again
-		late = func(n *node, reply any) {
-			if d, err := reserved(reply, l); err == nil && d.Allowed {
-				n.send(context.Background(), []any{"RL.CANCEL", d.ID})
-			}
+	late := unwanted(opts, func(reply any) (commands [][]any) {
+		if d, err := reserved(reply, l); err == nil && d.Allowed {
+			commands = append(commands, []any{"RL.CANCEL", d.ID})
 		}
-	}
+		return commands
+	})
 	reply, err := c.askFor(ctx, key, c.timeout, args, late)
 	if errors.Is(err, ErrUnavailable) {
 		units = max(1, units)
