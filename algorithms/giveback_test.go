@@ -5,6 +5,7 @@ package algorithms
 // nothing is lost that still counts.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -68,7 +69,7 @@ func TestPermitsTwin(t *testing.T) {
 					for _, p := range list {
 						used += p.Units
 					}
-					list = append(list, Permit{ID: id, Left: d.Remaining, Units: l.Burst - d.Remaining - used, End: now + l.Window})
+					list = append(list, Permit{ID: id, Left: d.Remaining, Units: l.Burst - d.Remaining - used, End: now + l.Window, TTL: l.Window})
 				}
 			case k.stored.Limit == nil:
 			case h.IntN(2) == 0:
@@ -79,15 +80,18 @@ func TestPermitsTwin(t *testing.T) {
 					list = slices.Delete(list, at, at+1)
 				}
 			default:
-				end := now + 1 + h.span(l.Window)
-				if ok := Renew(&k.stored, now, id, end); ok != (at >= 0) {
+				ttl := pick(h, 0, 1+h.span(l.Window), WindowMaxNanos)
+				if ok := Renew(&k.stored, now, id, ttl); ok != (at >= 0) {
 					t.Fatalf("history %d, step %d: renewed %v, held %v", number, n, ok, at >= 0)
 				}
 				if at >= 0 {
 					p := list[at]
-					p.End = end
+					p.End = now + cmp.Or(ttl, p.TTL)
 					list = append(slices.Delete(list, at, at+1), p)
 				}
+			}
+			if s := k.stored.State; k.stored.Limit != nil && s.A > s.At+WindowMaxNanos {
+				t.Fatalf("history %d, step %d: a permit ends at %d, too long after the state's own %d", number, n, s.A, s.At)
 			}
 			if err := samePermits(k, now, list); err != nil {
 				t.Fatalf("history %d, step %d: %v", number, n, err)

@@ -84,7 +84,7 @@ const roomRuns = 256
 func (g *Log) Len() int { return len(g.runs) - g.head }
 
 // Bytes is the memory that the runs take.
-func (g *Log) Bytes() int { return cap(g.runs)*16 + cap(g.ids)*(24+idBytesMean) }
+func (g *Log) Bytes() int { return cap(g.runs)*16 + cap(g.ids)*(32+idBytesMean) }
 
 // idBytesMean is what the id of a permit is taken to need.
 const idBytesMean = 48

@@ -19,7 +19,7 @@ var permits = model{
 	charge: func(s State, l *Limit, n uint64, log *Log) State {
 		end := s.At + l.Window
 		log.drop(s.At)
-		log.grant(end, n)
+		log.grant(end, n, l.Window)
 		return State{At: s.At, A: max(s.A, end), C: s.C}
 	},
 	mark:  slidingLog.mark,
@@ -31,11 +31,12 @@ var permits = model{
 type holder struct {
 	id   string
 	left uint64
+	ttl  uint64
 }
 
 // grant adds a permit for n units that ends at end, behind those that end at the
 // same instant. Its id is empty until Name gives it one.
-func (g *Log) grant(end, n uint64) {
+func (g *Log) grant(end, n, ttl uint64) {
 	i := g.after(end)
 	if g.ids == nil {
 		g.ids = make([]holder, len(g.runs))
@@ -47,7 +48,7 @@ func (g *Log) grant(end, n uint64) {
 	g.runs[at] = Run{End: end, Sum: before}
 	g.ids = append(g.ids, holder{})
 	copy(g.ids[at+1:], g.ids[at:])
-	g.ids[at] = holder{}
+	g.ids[at] = holder{ttl: ttl}
 	for ; at < len(g.runs); at++ {
 		g.runs[at].Sum += n
 	}
@@ -59,6 +60,7 @@ type Permit struct {
 	Left  uint64 // units that were left when it was granted
 	Units uint64
 	End   uint64 // nanoseconds since 1970
+	TTL   uint64 // that it was granted for, nanoseconds
 }
 
 // Name gives the permit that was granted last an id, and remembers how many units
@@ -66,7 +68,7 @@ type Permit struct {
 func (g *Log) Name(id string, left uint64) {
 	for i := len(g.ids) - 1; i >= g.head; i-- {
 		if g.ids[i].id == "" {
-			g.ids[i] = holder{id, left}
+			g.ids[i].id, g.ids[i].left = id, left
 			return
 		}
 	}
@@ -74,7 +76,7 @@ func (g *Log) Name(id string, left uint64) {
 
 // AppendPermit adds a permit, for a keeper that restores a log.
 func (g *Log) AppendPermit(p Permit) {
-	g.grant(p.End, p.Units)
+	g.grant(p.End, p.Units, p.TTL)
 	g.Name(p.ID, p.Left)
 }
 
@@ -90,7 +92,7 @@ func (g *Log) permit(id string, now uint64) int {
 
 // at returns the permit at an index.
 func (g *Log) at(i int) Permit {
-	return Permit{g.ids[i].id, g.ids[i].left, g.runs[i].Sum - g.before(i-g.head), g.runs[i].End}
+	return Permit{g.ids[i].id, g.ids[i].left, g.runs[i].Sum - g.before(i-g.head), g.runs[i].End, g.ids[i].ttl}
 }
 
 // Permit finds a live permit by its id.
@@ -122,8 +124,10 @@ func Release(k *Stored, now uint64, id string) (ok bool) {
 	return true
 }
 
-// Renew lets the permit of an id end at another instant.
-func Renew(k *Stored, now uint64, id string, end uint64) (ok bool) {
+// Renew lets the permit of an id last for ttl from now, or, where that is 0, for as
+// long as it was granted for. It is a charge of now: no permit ends later than the
+// longest window after the state's own instant.
+func Renew(k *Stored, now uint64, id string, ttl uint64) (ok bool) {
 	g := k.Log
 	i := g.permit(id, now)
 	if i < 0 {
@@ -131,8 +135,13 @@ func Renew(k *Stored, now uint64, id string, end uint64) (ok bool) {
 	}
 	p := g.at(i)
 	g.remove(i)
-	g.grant(end, p.Units)
-	g.Name(id, p.Left)
+	k.State.At = max(now, k.State.At)
+	g.drop(k.State.At)
+	if ttl == 0 {
+		ttl = p.TTL
+	}
+	p.End = k.State.At + ttl
+	g.AppendPermit(p)
 	k.State.A = g.last(k.State.At)
 	k.FreshAt = k.State.A
 	return true

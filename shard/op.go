@@ -27,7 +27,7 @@ const (
 	// Release ends the permit ID; Found says whether it was held.
 	Release
 	// Renew lets the permit ID end Call.Cost nanoseconds from now, or, where that is
-	// 0, its limit's window; Found says whether it was held.
+	// 0, as long as it was granted for; Found says whether it was held.
 	Renew
 	// Lease takes what there is. Even one that stands alone is a group, see Join.
 	Lease

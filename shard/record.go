@@ -15,7 +15,8 @@ package shard
 // algorithms.State as uvarints; of a sliding log it is the number of runs and for
 // each run its end, less the end before it (of the first: less at), and its units.
 // A permit of a concurrency limit is a run that is followed by its id (uvarint
-// length, bytes) and by how many units were left when it was granted (uvarint).
+// length, bytes), by how many units were left when it was granted and by the
+// milliseconds that it was granted for (uvarints).
 //
 // A RecordClear has no key. Its value, two uvarints n and of, says that all keys
 // of shard n were made fresh at once, when there were of shards.
@@ -86,6 +87,7 @@ func appendState(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algo
 			dst = binary.AppendUvarint(dst, p.Units)
 			dst = appendText(dst, p.ID)
 			dst = binary.AppendUvarint(dst, p.Left)
+			dst = binary.AppendUvarint(dst, p.TTL/nanosPerMilli)
 			before = p.End
 		})
 		return dst
@@ -245,11 +247,11 @@ func parseRuns(c *cursor, at uint64, log *algorithms.Log, permits bool) (end uin
 			log.Append(end, units)
 			continue
 		}
-		id, left := string(c.bytes(c.uvarint())), c.uvarint()
-		if c.bad || id == "" || len(id) > IDBytesMax {
+		id, left, ttl := string(c.bytes(c.uvarint())), c.uvarint(), c.uvarint()
+		if c.bad || id == "" || len(id) > IDBytesMax || ttl == 0 || ttl > algorithms.WindowMaxNanos/nanosPerMilli {
 			return 0, errRecord
 		}
-		log.AppendPermit(algorithms.Permit{ID: id, Units: units, End: end, Left: left})
+		log.AppendPermit(algorithms.Permit{ID: id, Units: units, End: end, Left: left, TTL: ttl * nanosPerMilli})
 	}
 	return end, nil
 }

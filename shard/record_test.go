@@ -118,6 +118,50 @@ func TestRecordsComeBack(t *testing.T) {
 	}
 }
 
+// Permits come back as they are held, whatever they were renewed for and when: the
+// longest time counts from the renewal, and a clock may be behind the state's own.
+func TestPermitsComeBack(t *testing.T) {
+	a := newAsker()
+	short, long := newLimit(algorithms.Concurrency, 5, 10*time.Second), newLimit(algorithms.Concurrency, 5, time.Hour)
+	for i, step := range []struct {
+		after uint64
+		kind  Kind
+		id    string
+		limit *algorithms.Limit
+		n     uint64
+		ends  string // of all permits, seconds after the start
+	}{
+		{0, Allow, "a", short, 1, "a10"},
+		{second, Allow, "b", long, 2, "a10 b3601"},
+		{5 * second, Renew, "a", nil, 0, "a15 b3601"},
+		{6 * second, Renew, "a", nil, 1 * second, "a7 b3601"},
+		{6 * second, Renew, "a", nil, 0, "a16 b3601"},
+		{20 * second, Renew, "b", nil, algorithms.WindowMaxNanos, "b3155760020"},
+		{30 * second, Allow, "a", short, 1, "a40 b3155760020"},
+		{20 * second, Renew, "a", nil, 2 * second, "a32 b3155760020"},
+		{31 * second, Release, "b", nil, 0, "a32"},
+	} {
+		now := start + step.after
+		a.ops[0].ID = step.id
+		op := a.ask(now, step.kind, []byte("k"), step.limit, step.n)
+		if op.Kind != Allow && !op.Found {
+			t.Fatalf("step %d: the permit is not held", i)
+		}
+		back := playBack(t, now, persistence.AppendRecord(nil, RecordKey, []byte("k"), []byte(all(t, a.Core, now)["k"])))
+		for _, c := range []*Core{a.Core, back} {
+			v := View{}
+			c.look(now, &Op{Key: []byte("k"), hash: c.hash([]byte("k")), View: &v})
+			ends := ""
+			for _, p := range v.Permits {
+				ends += fmt.Sprintf(" %s%d", p.ID, (p.End-start)/second)
+			}
+			if ends != " "+step.ends {
+				t.Errorf("step %d: permits end at%s, want %s", i, ends, step.ends)
+			}
+		}
+	}
+}
+
 // A token bucket takes 48 bytes beside its key, at its worst.
 func TestRecordIsCompact(t *testing.T) {
 	a := newAsker()

@@ -275,12 +275,8 @@ func (c *Core) permit(now uint64, op *Op) {
 		op.Found = c.release(now, i, op.ID)
 		return
 	}
-	ttl := op.Call.Cost
-	if ttl == 0 {
-		ttl = op.Call.Limit.Window
-	}
 	logBytes := c.loadedBytes()
-	if op.Found = algorithms.Renew(&c.stored, now, op.ID, now+ttl); op.Found {
+	if op.Found = algorithms.Renew(&c.stored, now, op.ID, op.Call.Cost); op.Found {
 		c.rewrite(i, false, logBytes)
 	}
 }
