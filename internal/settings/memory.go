@@ -5,7 +5,10 @@ package settings
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +31,7 @@ func parseMemory(text string) (int64, error) {
 		if err != nil || percent < 1 || percent > 100 {
 			return 0, wrong
 		}
-		there, err := memoryThere()
+		there, err := memoryThere(os.DirFS("/"))
 		if err != nil {
 			return 0, fmt.Errorf("is a share (%s), and how much memory there is cannot be found out (%w); give a size such as 2GiB", text, err)
 		}
@@ -41,9 +44,11 @@ func parseMemory(text string) (int64, error) {
 	return n, nil
 }
 
-// memoryThere is the memory of the machine or of the cgroup, whichever is less.
-func memoryThere() (int64, error) {
-	info, err := os.ReadFile("/proc/meminfo")
+// memoryThere is the memory of the machine, or the least that one of the cgroups
+// which the process is in may take: that of a systemd unit with MemoryMax, that of a
+// container. root is the root of the file system.
+func memoryThere(root fs.FS) (int64, error) {
+	info, err := fs.ReadFile(root, "proc/meminfo")
 	if err != nil {
 		return 0, err
 	}
@@ -57,8 +62,8 @@ func memoryThere() (int64, error) {
 	if err != nil || total == 0 {
 		return 0, fmt.Errorf("/proc/meminfo has no MemTotal")
 	}
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		text, err := os.ReadFile(file)
+	for _, file := range cgroupBounds(root) {
+		text, err := fs.ReadFile(root, file)
 		if err != nil {
 			continue
 		}
@@ -67,4 +72,27 @@ func memoryThere() (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+// cgroupBounds lists the files that may bound the memory of the process: of its own
+// cgroup and of those that it is in, up to the outermost that can be seen.
+func cgroupBounds(root fs.FS) (files []string) {
+	groups, _ := fs.ReadFile(root, "proc/self/cgroup") // without it there is the outermost
+	for line := range strings.Lines("0::/\n1:memory:/\n" + string(groups)) {
+		of := strings.SplitN(strings.TrimSpace(line), ":", 3) // number:controllers:path
+		if len(of) < 3 {
+			continue
+		}
+		under, file := "sys/fs/cgroup", "memory.max"
+		if slices.Contains(strings.Split(of[1], ","), "memory") {
+			under, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		}
+		for at := path.Clean("/" + of[2]); ; at = path.Dir(at) {
+			files = append(files, path.Join(under, at, file))
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return files
 }
