@@ -65,8 +65,8 @@ const (
 )
 
 func TestAdminAccess(t *testing.T) {
-	open := adminRig(t, map[string]string{"pprof": "true"})
-	closed := adminRig(t, map[string]string{"pprof": "true", "admin-token": aToken})
+	open := adminRig(t, nil)
+	closed := adminRig(t, map[string]string{"admin": here, "pprof": "true", "admin-token": aToken})
 	for _, row := range []struct {
 		r                 *rig
 		path, from, token string

@@ -5,8 +5,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"strings"
 
 	"sluice/internal/access"
 	"sluice/internal/settings"
@@ -17,7 +15,7 @@ import (
 // address.
 func makeUsers(c *settings.Config) (*access.Users, error) {
 	wrong := func(name, format string, args ...any) error {
-		return &settings.Error{Name: name, Origin: c.Origin(name), Message: fmt.Sprintf(format, args...)}
+		return &settings.Error{Name: name, Origin: c.Origin(name), Message: fmt.Errorf(format, args...).Error()}
 	}
 	users := server.NewUsers()
 	if c.ACLFile != "" {
@@ -27,14 +25,11 @@ func makeUsers(c *settings.Config) (*access.Users, error) {
 	}
 	password := c.RequirePass
 	if c.RequirePassFile != "" {
-		text, err := os.ReadFile(c.RequirePassFile)
+		line, err := settings.FirstLine(c.RequirePassFile, "password")
 		if err != nil {
-			return nil, wrong("requirepass-file", "cannot be used: %v", err)
+			return nil, wrong("requirepass-file", "%w", err)
 		}
-		password, _, _ = strings.Cut(string(text), "\n")
-		if password = strings.TrimSuffix(password, "\r"); password == "" {
-			return nil, wrong("requirepass-file", "must have the password in its first line, which is empty in %s", c.RequirePassFile)
-		}
+		password = line
 	}
 	if password != "" {
 		if err := users.SetPassword(password); err != nil {

@@ -102,7 +102,22 @@ func TestWrong(t *testing.T) {
 		flag [2]string
 		want string
 	}{
-		{flag: [2]string{"listen", "6380"}, want: `--listen must be HOST:PORT such as 127.0.0.1:6380, got "6380"`},
+		{flag: [2]string{"listen", "6380"}, want: `--listen must be HOST:PORT such as 127.0.0.1:6380, got "6380"; did you mean "127.0.0.1:6380"?`},
+		{flag: [2]string{"admin", "localhost:99999"}, want: `--admin must be HOST:PORT with a port from 0 to 65535, got "localhost:99999"`},
+		{env: []string{"SLUICE_LISTEN", "127.0.0.1:http,[::1]:6x"}, want: `SLUICE_LISTEN must be HOST:PORT with a port from 0 to 65535, got "[::1]:6x"`},
+		{flag: [2]string{"max-clients", "10k"}, want: `--max-clients must be a whole number from 1 to 1048576, got "10k"; did you mean "10000"?`},
+		{flag: [2]string{"max-keys", "2.5e6"}, want: `--max-keys must be a whole number from 0 to 281474976710656, got "2.5e6"; did you mean "2500000"?`},
+		{flag: [2]string{"drain", "5"}, want: `--drain must be 0 or a duration such as 5m or 30s, got "5"; did you mean "5s"?`},
+		{file: "server:\n  snapshot_every: 10 Minutes\n", want: `sluice.yaml:2:3: server.snapshot_every: must be 0 or a duration such as 5m or 30s, got "10 Minutes"; did you mean "10m"?`},
+		{flag: [2]string{"idle-timeout", "2d"}, want: `--idle-timeout must be 0 or a duration such as 5m or 30s, got "2d"; did you mean "48h"?`},
+		{flag: [2]string{"slow-log", "-1s"}, want: `--slow-log must be 0 or a duration such as 5m or 30s, got "-1s"`},
+		{flag: [2]string{"log-level", "warning"}, want: `--log-level must be debug, info, warn or error, got "warning"; did you mean "warn"?`},
+		{flag: [2]string{"on-full", "evict"}, want: `--on-full must be refuse or evict-soonest, got "evict"; did you mean "evict-soonest"?`},
+		{file: "server: {requirepass_file: /nowhere}", want: "sluice.yaml:1:10: server.requirepass_file: must be a file that can be read: open /nowhere: no such file or directory"},
+		{flag: [2]string{"requirepass-file", "/dev/null"}, want: "--requirepass-file must be a file with the password on its first line, and /dev/null has none there"},
+		{file: "server: {tls_cert: a.crt, tls_key: a.key}", want: "sluice.yaml:1:10: server.tls_cert: is for TLS, and no tls-listen is given: nobody would be served with it"},
+		{file: "server: {admin: '127.0.0.1:6381'}", flag: [2]string{"pprof", "true"},
+			want: "--pprof needs admin, where profiles are asked for, and admin-token-file, with what callers must know (admin is from the file sluice.yaml:1)"},
 		{flag: [2]string{"listen", "localhost:"}, want: `--listen must be HOST:PORT such as 127.0.0.1:6380, got "localhost:"`},
 		{env: []string{"SLUICE_SHARDS", "none"}, want: `SLUICE_SHARDS must be a whole number from 1 to 256, got "none"`},
 		{env: []string{"SLUICE_SHARDS", "0"}, flag: [2]string{"shards", "4"}, want: `SLUICE_SHARDS must be from 1 to 256, got 0`},

@@ -65,7 +65,7 @@ var Rows = []Row{
 		Summary: "time after which a silent peer is asked whether it is still there; 0 for never",
 		field:   duration(func(c *Config) *time.Duration { return &c.TCPKeepAlive })},
 	{Name: "output-max", Group: "Connections", Arg: "size", Default: "8MiB", Live: true,
-		Summary: "size that a reply may have; a longer one is an error",
+		Summary: "size that a reply may have; a longer one is an error; 0 for no bound",
 		field:   size(func(c *Config) *int64 { return &c.OutputMax })},
 	{Name: "output-soft", Group: "Connections", Arg: "size", Default: "1MiB", Live: true,
 		Summary: "size of replies that may wait for longer than output-soft-time",
@@ -92,7 +92,7 @@ var Rows = []Row{
 		field:   text(func(c *Config) *string { return &c.RequirePass })},
 	{Name: "requirepass-file", Group: "Access", Arg: "file",
 		Summary: "file whose first line is the password of the user default",
-		field:   text(func(c *Config) *string { return &c.RequirePassFile })},
+		field:   passwordFile(func(c *Config) *string { return &c.RequirePassFile })},
 	{Name: "acl-file", Group: "Access", Arg: "file",
 		Summary: "file of users, as ACL SAVE writes it",
 		field:   text(func(c *Config) *string { return &c.ACLFile })},
@@ -196,6 +196,18 @@ var contradictions = []struct {
 			return ""
 		}
 		return "asks clients for certificates, and no tls-listen is given: nobody would be asked"
+	}},
+	{[]string{"tls-cert", "tls-listen"}, func(c *Config) string {
+		if c.TLSCert == "" || len(c.TLSListen) > 0 {
+			return ""
+		}
+		return "is for TLS, and no tls-listen is given: nobody would be served with it"
+	}},
+	{[]string{"pprof", "admin", "admin-token-file"}, func(c *Config) string {
+		if !c.Pprof || c.Admin != "" && c.AdminToken != "" {
+			return ""
+		}
+		return "needs admin, where profiles are asked for, and admin-token-file, with what callers must know"
 	}},
 	{[]string{"dir", "journal"}, func(c *Config) string {
 		if c.Dir != "" || c.Journal != persistence.Always {
