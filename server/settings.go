@@ -116,8 +116,8 @@ func runConfigSet(s *session, out []byte, args [][]byte) ([]byte, error) {
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		name := strings.ToLower(pairs[i])
-		if slices.ContainsFunc(settingRows, func(row setting) bool { return row.name == name }) {
-			return nil, fmt.Errorf("ERR %s is told for tools that ask, and cannot be set", name)
+		if at := slices.IndexFunc(settingRows, func(row setting) bool { return row.name == name }); at >= 0 {
+			return nil, fmt.Errorf("ERR %s is told for tools that ask, and cannot be set: %s", name, settingRows[at].summary)
 		}
 	}
 	if err := s.server.settings.Set(pairs...); err != nil {
@@ -126,13 +126,16 @@ func runConfigSet(s *session, out []byte, args [][]byte) ([]byte, error) {
 	return redcon.AppendOK(out), nil
 }
 
+// NothingChanged begins the error of a CONFIG RELOAD that found something wrong.
+const NothingChanged = "ERR nothing was changed: "
+
 // runConfigReload reads the file again.
 func runConfigReload(s *session, out []byte, _ [][]byte) ([]byte, error) {
 	if s.server.reload == nil {
 		return nil, errors.New("ERR this server has nothing to read again")
 	}
 	if err := s.server.reload(); err != nil {
-		return nil, fmt.Errorf("ERR nothing was changed: %s", line(err.Error()))
+		return nil, errors.New(NothingChanged + line(err.Error()))
 	}
 	return redcon.AppendOK(out), nil
 }

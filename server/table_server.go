@@ -64,7 +64,7 @@ var serverCommands = []*Command{
 				{"CONFIG SET log-level info shards", "ERR CONFIG SET wants a value after each name, such as CONFIG SET log-level debug"},
 				{"CONFIG SET shards 4", "ERR shards is read at start only; set it with --shards, SLUICE_SHARDS or in the file, and start again"},
 				{"CONFIG SET log-levl info", "ERR there is no setting 'log-levl', did you mean 'log-level'?"},
-				{"CONFIG SET maxmemory 1gb", "ERR maxmemory is told for tools that ask, and cannot be set"},
+				{"CONFIG SET maxmemory 1gb", "ERR maxmemory is told for tools that ask, and cannot be set: bytes to keep to, as max-memory"},
 			},
 		}, {
 			Name: "CONFIG RELOAD", Since: "0.1.0", Complexity: "O(N), N plans and rules", Arity: 2, Flags: FlagAdmin,

@@ -42,10 +42,16 @@ func TestUsersFile(t *testing.T) {
 	c.want("ACL SETUSER default >operator", "+OK")
 	c.want("ACL SETUSER web on >pw ~user:* +@ratelimit", "+OK")
 	c.want("ACL SAVE", "+OK")
+	if len(p.told("the file of users is not there")) != 1 {
+		t.Error("nothing warns of a file that is not there")
+	}
 	p.kill()
 
 	p = start(t, "--dir", "", "--acl-file", file, "--listen", "0.0.0.0:0")
 	c = p.dial()
+	if p.logs("the file of users is not there") != nil {
+		t.Error("a file that is there is warned of")
+	}
 	c.want("PING", "-NOAUTH Authentication required.")
 	c.want("AUTH web pw", "+OK")
 	c.want("RL.ALLOW user:42 gcra 10 10s", "[1 10 9 0 1000 0]")

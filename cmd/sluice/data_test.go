@@ -6,7 +6,9 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -94,7 +96,7 @@ func TestDamage(t *testing.T) {
 	dir := written(t)
 	path := change(t, dir, journalOne, func(b []byte) []byte { b[bytes.Index(b, []byte("k50"))] ^= 1; return b })
 	text := refused(t, dir)
-	for _, want := range []string{"sluice: read " + path + ": damaged at byte ", "nothing was changed", "sluice data check DIR", "sluice data repair DIR"} {
+	for _, want := range []string{"sluice: read " + path + ": damaged at byte ", "nothing was changed", "sluice data check " + dir + "`", "sluice data repair " + dir + "`"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not say %q", text, want)
 		}
@@ -103,7 +105,7 @@ func TestDamage(t *testing.T) {
 	before := files(t, dir)
 	report, errs, status := run(t, "data", "check", dir)
 	if status != 1 || !strings.Contains(report, journalOne) || !strings.Contains(report, "problem:") ||
-		errs != "sluice: a server would not start from this directory; `sluice data repair DIR` mends it\n" {
+		errs != "sluice: a server would not start from this directory; `sluice data repair "+dir+"` mends it\n" {
 		t.Errorf("check: exit %d, %q, %q", status, errs, report)
 	}
 	if !maps.Equal(before, files(t, dir)) {
@@ -116,8 +118,8 @@ func TestDamage(t *testing.T) {
 	if files(t, dir)[journalOne+".damaged-1"] != before[journalOne] {
 		t.Error("the damaged file is not kept")
 	}
-	if _, errs, status = run(t, "data", "check", dir); status != 0 {
-		t.Errorf("check after repair: exit %d, %q", status, errs)
+	if report, errs, status = run(t, "data", "repair", dir); status != 0 || errs != "" || !strings.HasSuffix(report, "\n  nothing to mend\n") {
+		t.Errorf("a second repair: exit %d, %q, %q", status, errs, report)
 	}
 	p := start(t, "--dir", dir)
 	if n := p.dial().ask("DBSIZE"); n != "99" {
@@ -155,7 +157,7 @@ func TestMissingGeneration(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := refused(t, dir)
-	if !strings.Contains(text, "missing") || !strings.Contains(text, "sluice data repair DIR") {
+	if !strings.Contains(text, "missing") || !strings.Contains(text, "sluice data repair "+dir) {
 		t.Error(text)
 	}
 	documented(t, dir, text)
@@ -167,28 +169,29 @@ func TestNewerAndForeignFiles(t *testing.T) {
 		name   string
 		change func(t *testing.T, dir string)
 		want   string
+		advice string // what to do, told by a start and by data check
 	}{
 		{"a newer journal", func(t *testing.T, dir string) {
 			change(t, dir, journalOne, func(b []byte) []byte {
 				binary.LittleEndian.PutUint64(b[8:], 1<<32|99) // whatever else a newer version has there
 				return b
 			})
-		}, "written in format 99 by a newer version"},
+		}, "written in format 99 by a newer version", "start the version that wrote it"},
 		{"a journal of somebody else", func(t *testing.T, dir string) {
 			change(t, dir, journalOne, func([]byte) []byte { return []byte(strings.Repeat("dear diary, ", 100)) })
-		}, journalOne},
+		}, journalOne, "move " + journalOne + " out of "},
 		{"a snapshot of somebody else", func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, "snapshot-0000000001"), "REDIS0011"+strings.Repeat("x", 100))
-		}, "snapshot-0000000001"},
+		}, "snapshot-0000000001", "move snapshot-0000000001 out of "},
 		{"a lock of somebody else", func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, "sluice.lock"), "my shopping list")
-		}, "sluice.lock"},
+		}, "sluice.lock", "move sluice.lock out of "},
 		{"a directory in the place of a file", func(t *testing.T, dir string) {
 			if err := os.Mkdir(filepath.Join(dir, "journal-0000000002"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			write(t, filepath.Join(dir, "keep"), "x")
-		}, "journal-0000000002"},
+		}, "journal-0000000002", "move journal-0000000002 out of "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := written(t)
@@ -196,19 +199,45 @@ func TestNewerAndForeignFiles(t *testing.T) {
 			var before, after []string
 			list(t, dir, &before)
 			_, text, status := run(t, "serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--dir", dir)
-			if status != 1 || strings.Count(text, "\n") != 1 || !strings.Contains(text, row.want) {
+			if status != 1 || strings.Count(text, "\n") != 1 || !strings.Contains(text, row.want) || !strings.Contains(text, "; nothing was changed: "+row.advice) {
 				t.Errorf("exit %d, %q", status, text)
+			}
+			if _, errs, status := run(t, "data", "check", dir); !strings.Contains(row.want, "lock") && (status != 1 || !strings.Contains(errs, "; "+row.advice)) {
+				t.Errorf("check: exit %d, %q", status, errs)
 			}
 			if strings.HasSuffix(row.name, " journal") || row.name == "a journal of somebody else" {
 				documented(t, dir, text)
 			}
-			if _, errs, status := run(t, "data", "repair", dir); status != 1 || strings.Count(errs, "\n") != 1 {
+			if _, errs, status := run(t, "data", "repair", dir); status != 1 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "; nothing was changed: "+row.advice) {
 				t.Errorf("repair: exit %d, %q", status, errs)
 			}
 			if list(t, dir, &after); strings.Join(before, "\n") != strings.Join(after, "\n") {
 				t.Errorf("was\n%s\nis\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 			}
 		})
+	}
+}
+
+// What only some users and some disks meet is told with what to do, too; what nothing is
+// known of stays as it is.
+func TestAdvice(t *testing.T) {
+	const dir = "/state"
+	at := func(err error) error { return &fs.PathError{Op: "open", Path: dir + "/sluice.lock", Err: err} }
+	for _, row := range []struct {
+		err  error
+		want string
+	}{
+		{at(syscall.EACCES), fmt.Sprintf("open /state/sluice.lock: permission denied; /state and what is in it must belong to the user that runs this, uid %d", os.Getuid())},
+		{at(syscall.ENOSPC), "open /state/sluice.lock: no space left on device; make room, or choose another directory with --dir"},
+		{at(syscall.EIO), "open /state/sluice.lock: input/output error"},
+	} {
+		if got := advised(row.err, dir); got.Error() != row.want || !errors.Is(got, row.err) {
+			t.Errorf("got %q\nwant %q", got, row.want)
+		}
+	}
+	documented(t, dir, advised(&fs.PathError{Op: "open", Path: dir + "/journal-0000000001", Err: syscall.EACCES}, dir).Error())
+	if advised(nil, dir) != nil {
+		t.Error("no error is advised")
 	}
 }
 
@@ -331,6 +360,7 @@ func TestLoadingTakesAWhile(t *testing.T) {
 		c = p.dial()
 		reply := c.ask("RL.PEEK k gcra 1 1s")
 		c.want("PING", "+PONG")
+		p.command.Process.Signal(syscall.SIGHUP) // waits until there is something to read again
 		if c.info("loading") != "1" {
 			p.kill()
 			return false
@@ -344,6 +374,7 @@ func TestLoadingTakesAWhile(t *testing.T) {
 	p.until("it has loaded", func() bool { return c.info("loading") == "0" })
 	p.ready()
 	c.want("DBSIZE", fmt.Sprint(keys))
+	p.until("it has read its configuration again", func() bool { return len(p.logs("configuration read again")) == 1 })
 	if lines := p.told("msg=loaded"); len(lines) != 1 || !strings.Contains(lines[0], fmt.Sprint("records=", keys)) {
 		t.Errorf("the log says %q", lines)
 	}

@@ -16,11 +16,20 @@ import (
 
 // handler makes the log's handler: for people on a terminal, JSON elsewhere.
 func handler(w io.Writer, format string, level slog.Leveler) slog.Handler {
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: durations}
 	if format == "text" || format == "auto" && isTerminal(w) {
 		return slog.NewTextHandler(w, options)
 	}
 	return slog.NewJSONHandler(w, options)
+}
+
+// durations has JSON tell a duration as text does, 37.7ms, and not by a number whose
+// unit one has to know.
+func durations(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // isTerminal says whether something is a character device, as terminals are.

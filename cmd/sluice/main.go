@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,8 +89,12 @@ func told(err error) string {
 	if errors.As(err, &wrong) {
 		return wrong.Detail()
 	}
-	return oneLine(err.Error())
+	return oneLine(meantCommand.ReplaceAllString(err.Error(), "; did you mean \"$1\"?"))
 }
+
+// meantCommand is how cobra tells, on lines of their own, of the command that is most
+// like one that there is not.
+var meantCommand = regexp.MustCompile(`(?s)\n\nDid you mean this\?\n\t(\S+).*`)
 
 func status(err error) int {
 	var fault faultError

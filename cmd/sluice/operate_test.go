@@ -131,10 +131,20 @@ func TestReload(t *testing.T) {
 	p.told("the configuration was not read again")
 
 	rewrite(t, path, "server: {log_level: warn}\n")
-	if _, err, status := run(t, "reload", "--server", p.address); status != 0 || err != "" {
-		t.Errorf("exit %d, %s", status, err)
+	if out, err, status := run(t, "reload", "--server", p.address); status != 0 || err != "" || out != "read again; the log tells what differs\n" {
+		t.Errorf("exit %d, %s%s", status, out, err)
 	}
 	c.want("CONFIG GET log-level", "[log-level warn]")
+	c.want("CONFIG SET requirepass s3cret", "+OK")
+	for _, command := range []string{"reload", "top"} {
+		_, err, status := run(t, command, "--server", p.address)
+		if status != 1 || err != "sluice: NOAUTH Authentication required. (the password is taken from --password-file or SLUICE_PASSWORD)\n" {
+			t.Errorf("%s without the password: exit %d, %q", command, status, err)
+		}
+	}
+	if out, err, status := run(t, "healthcheck", "--server", p.address); status != 0 || out != "it answers, and whether it is ready it tells those who are logged in\n" {
+		t.Errorf("healthcheck without the password: exit %d, %q, %q", status, out, err)
+	}
 	p.terminate()
 }
 
@@ -214,7 +224,7 @@ func TestSystemd(t *testing.T) {
 		}
 	}
 	path := inFile(t, "sluice.yaml", "server: {log_level: info}\n")
-	command := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--dir", "", "--config", path)
+	command := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--dir", "", "--config", path, "--drain", "1ms")
 	command.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=3000000", "SLUICE_LISTN=x")
 	var log strings.Builder
 	command.Stderr = &log
@@ -239,6 +249,9 @@ func TestSystemd(t *testing.T) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)
 		}
+	}
+	if !strings.Contains(log.String(), `"drain":"1ms"}`) {
+		t.Errorf("a time is told without its unit:\n%s", log.String())
 	}
 	if !strings.Contains(log.String(), `"variable":"SLUICE_LISTN","meant":"SLUICE_LISTEN"`) {
 		t.Errorf("the misspelt variable is not told:\n%s", log.String())

@@ -242,7 +242,11 @@ func said(client *redis.Client, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &refused):
-		return faultError{refusal{refused.Error()}}
+		text := refused.Error()
+		if strings.HasPrefix(text, "NOAUTH") || strings.HasPrefix(text, "WRONGPASS") {
+			text += " (the password is taken from --password-file or " + passwordEnv + ")"
+		}
+		return faultError{refusal{text}}
 	}
 	return faultError{fmt.Errorf("%s does not answer: %w; %s", client.Options().Addr, err, remedy(err))}
 }

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sluice/plans"
+	"sluice/server"
 )
 
 // reload reads everything again. Its error says what is wrong, and is logged.
@@ -78,24 +78,15 @@ func (f *service) takeFile(file *plans.File) error {
 	return nil
 }
 
-// reloadOnHangup reloads on every SIGHUP until what it returns is called.
-func (f *service) reloadOnHangup() (stop func()) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	quit := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-quit:
-				return
-			case <-hangups:
-				_ = f.reload() // it has logged its error
-			}
+// reloadOn reloads on every SIGHUP until the channel is closed.
+func (f *service) reloadOn(hangups <-chan os.Signal, quit <-chan struct{}) {
+	for {
+		select {
+		case <-quit:
+			return
+		case <-hangups:
+			_ = f.reload() // it has logged its error
 		}
-	}()
-	return func() {
-		signal.Stop(hangups)
-		close(quit)
 	}
 }
 
@@ -109,8 +100,11 @@ func reloadCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := to.ask(c.Context(), "CONFIG", "RELOAD")
-			if refused, ok := asRefusal(err); ok {
+			if refused, ok := asRefusal(err); ok && strings.HasPrefix(refused.text, server.NothingChanged) {
 				return configError{refused}
+			}
+			if err == nil {
+				fmt.Fprintln(c.OutOrStdout(), "read again; the log tells what differs")
 			}
 			return err
 		},

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -97,11 +98,10 @@ func (f *service) open(t *timekeeper, log *slog.Logger) (*keeper.Keeper, error) 
 		HeldBytesMax: heldBytes(f.MaxMemory), Refuse: f.OnDiskError == "refuse",
 		Elapsed: t.elapsed, TagHash: server.TagHash, Log: log,
 	})
-	var locked *persistence.LockedError
-	switch {
-	case errors.As(err, &locked):
-		return nil, fmt.Errorf("%w; stop that server, or choose another directory with --dir", err)
-	case err != nil:
+	if advised := advised(err, f.Dir); advised != err {
+		return nil, advised
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w; choose another directory with --dir", err)
 	}
 	return k, nil
@@ -119,6 +119,9 @@ func (f *service) begin() *slog.Logger {
 	f.log = slog.New(handler(os.Stderr, f.LogFormat, &f.level))
 	for _, stray := range settings.Stray(f.environ) {
 		f.log.Warn("a variable of the environment is no setting", "variable", stray[0], "meant", stray[1])
+	}
+	if _, err := os.Stat(f.ACLFile); f.ACLFile != "" && errors.Is(err, fs.ErrNotExist) {
+		f.log.Warn("the file of users is not there, so there is the user default alone; ACL SAVE makes it", "file", f.ACLFile)
 	}
 	return f.log
 }
@@ -198,24 +201,27 @@ func closeUnused(k *keeper.Keeper) error {
 func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeeper, kept *keeper.Keeper, set *shard.Set, end chan struct{}, log *slog.Logger) error {
 	r := reasons{failed: make(chan error, len(listeners)), signals: make(chan os.Signal, 2), command: end, log: log}
 	signal.Notify(r.signals, syscall.SIGINT, syscall.SIGTERM)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // one that comes while loading is kept
+	defer signal.Stop(hangups)
 	for _, l := range listeners {
 		log.Info("listening", "listen", l.Addr().String(), "pid", os.Getpid())
 		go func() { r.failed <- s.Serve(l) }()
 	}
 	if ready, err := load(s, t, kept, set, r); !ready {
 		s.Close()
-		if err = errors.Join(err, closeUnused(kept)); err != nil {
+		if err = errors.Join(advised(err, f.Dir), closeUnused(kept)); err != nil {
 			return faultError{err}
 		}
 		return nil
 	}
-	defer f.reloadOnHangup()()
 	log.Info("ready", "version", version, "listen", listeners[0].Addr().String(), "shards", f.Shards, "dir", f.Dir, "journal", f.Journal.String(), "pid", os.Getpid())
 	invite(os.Stdout, listeners[0])
 	f.notify("READY=1\nSTATUS=" + f.decides)
-	looking := make(chan struct{})
-	defer close(looking)
-	go f.look(t, looking)
+	quit := make(chan struct{})
+	defer close(quit)
+	go f.look(t, quit)
+	go f.reloadOn(hangups, quit)
 
 	why, err := r.wait(nil)
 	// A command has written a snapshot, or was told not to.
@@ -310,7 +316,7 @@ func restore(s *server.Server, t *timekeeper, kept *keeper.Keeper, set *shard.Se
 		}
 	})
 	if err != nil {
-		return loadError(err)
+		return err
 	}
 	if err := s.RestoreBook(); err != nil {
 		return err
@@ -321,16 +327,6 @@ func restore(s *server.Server, t *timekeeper, kept *keeper.Keeper, set *shard.Se
 	log.Info("loaded", "records", recovery.SnapshotRecords+recovery.JournalRecords, "snapshot", recovery.Snapshot,
 		"generations", recovery.Generations, "took", (t.elapsed() - began).Round(time.Microsecond))
 	return nil
-}
-
-// loadError says what can be done about damage.
-func loadError(err error) error {
-	var damage *persistence.DamageError
-	var missing *persistence.MissingError
-	if errors.As(err, &damage) || errors.As(err, &missing) {
-		return fmt.Errorf("%w; nothing was changed: `sluice data check DIR` reports, `sluice data repair DIR` mends and keeps the damaged file", err)
-	}
-	return err
 }
 
 // invite tells a person what to type.
