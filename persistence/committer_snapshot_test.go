@@ -151,6 +151,37 @@ func TestRequestsWriteWhatTheyFind(t *testing.T) {
 	}
 }
 
+// One that could not even begin, because the journal could not be written before it, has
+// failed as any other.
+func TestSnapshotCannotBegin(t *testing.T) {
+	for _, op := range []faultfs.Op{faultfs.OpWrite, faultfs.OpSync, faultfs.OpCreate} {
+		synctest.Test(t, func(t *testing.T) {
+			fs := faultfs.New(1)
+			c, stop := commit(t, fs, persistence.Config{Mode: persistence.EverySec})
+			send(c, "a=1", nil)
+			fs.SetFaults(faultfs.Fault{Call: 1, Op: op, Path: "journal", Err: syscall.ENOSPC, Sticky: true})
+			if _, err := c.BeginSnapshot(1); !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("begin: %v", err)
+			}
+			if st := c.Stats(); !errors.Is(st.LastSaveError, syscall.ENOSPC) {
+				t.Errorf("the last snapshot failed with %v", st.LastSaveError)
+			}
+			fs.SetFaults()
+			w, err := c.BeginSnapshot(1)
+			must(t, err)
+			must(t, w.Append(2, batch("a=1")))
+			if _, err := w.Commit(); err != nil {
+				t.Error(err)
+			}
+			if st := c.Stats(); st.LastSaveError != nil {
+				t.Errorf("after one that worked: %v", st.LastSaveError)
+			}
+			must(t, c.Close(9))
+			stop()
+		})
+	}
+}
+
 // What is left of a snapshot when the disk fails under it is an error and the old state.
 func TestSnapshotFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -354,11 +354,16 @@ func (q *queue) finishSync(now time.Duration, err error) {
 
 // beginSnapshot writes everything submitted so far into the generations before the snapshot's, and begins it. Otherwise an
 // older state could be replayed over a newer one. No sync may be running.
-func (q *queue) beginSnapshot(now time.Duration, time uint64) (*SnapshotWriter, error) {
+func (q *queue) beginSnapshot(now time.Duration, time uint64) (w *SnapshotWriter, err error) {
 	defer q.publish()
 	if q.store.snapshot != nil {
 		return nil, ErrSnapshotRunning
 	}
+	defer func() {
+		if err != nil {
+			storeError(&q.gauges.saveErr, err)
+		}
+	}()
 	if err := q.flushSync(now); err != nil {
 		return nil, err
 	}
@@ -366,9 +371,7 @@ func (q *queue) beginSnapshot(now time.Duration, time uint64) (*SnapshotWriter, 
 		q.fail(now, err)
 		return nil, err
 	}
-	w, err := q.store.createSnapshot(time)
-	if err != nil {
-		storeError(&q.gauges.saveErr, err)
+	if w, err = q.store.createSnapshot(time); err != nil {
 		return nil, err
 	}
 	w.lost = q.gauges.lost.Load()
