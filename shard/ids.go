@@ -263,7 +263,7 @@ func (c *Core) release(now uint64, i slot, id string) bool {
 	if !algorithms.Release(&c.stored, now, id) {
 		return false
 	}
-	c.rewrite(i, c.stored.FreshAt <= now, logBytes)
+	c.rewrite(i, c.stored.FreshAt <= max(now, c.stored.State.At), logBytes)
 	return true
 }
 

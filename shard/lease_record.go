@@ -219,7 +219,7 @@ func (in *cursor) parseOut() (money bool, states [][]byte, out []heldLease, err 
 		l.units, l.end, l.window = in.uvarint(), in.fixed(), in.uvarint()
 		charges := in.uvarint()
 		if in.bad || len(l.holder) == 0 || len(l.holder) > HolderBytesMax || l.units > algorithms.UnitsMax ||
-			l.end > instantMax || charges > uint64(len(states)) {
+			charges > uint64(len(states)) {
 			return false, nil, nil, errRecord
 		}
 		for range charges {
@@ -253,7 +253,7 @@ func (c *Core) restoreUsage(now uint64, kind uint8, key, value []byte) error {
 	for i := range numbers {
 		numbers[i] = in.uvarint()
 	}
-	if in.bad || len(in.rest) > 0 || start > instantMax/nanosPerMilli || closes > instantMax || slices.Max(n[:]) > math.MaxInt64 {
+	if in.bad || len(in.rest) > 0 || start > instantMax/nanosPerMilli || slices.Max(n[:]) > math.MaxInt64 {
 		return errRecord
 	}
 	if closes <= now {

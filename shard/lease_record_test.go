@@ -51,6 +51,28 @@ func TestLeaseRecordsAreAsEver(t *testing.T) {
 	}
 }
 
+// Whatever is written is read again, up to the longest window and the longest lease at the
+// end of the last year that there is.
+func TestLongestLeasesComeBack(t *testing.T) {
+	const last = 7_258_118_399 * second
+	a := asker{Core: NewCore(last)}
+	a.Core.Journal(0, 1)
+	l := limitOf(algorithms.Spec{Algorithm: algorithms.FixedWindow, Units: 100, Window: algorithms.WindowMaxNanos, AlignSet: true, Align: algorithms.AlignFirst})
+	a.lease(last, "k", l, 60, 1, algorithms.WindowMaxNanos, "gw1")
+	core, err := (&disk{journal: flush(a.Core, last, nil)}).restored(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := asker{Core: core}
+	if got := back.giveLease(last, "k", "gw1", 25); got != 25 {
+		t.Errorf("%d taken back", got)
+	}
+	usage := back.tell(last, Tell, "k", Leasing{Count: 10}).Leasing.Usage
+	if len(usage) != 1 || usage[0].Authorised != 35 {
+		t.Errorf("%+v", usage)
+	}
+}
+
 // Records with any byte changed or missing are refused, or make accounts that could be.
 func TestLeaseRecordsThatNobodyWrote(t *testing.T) {
 	records, _ := leaseRecords(t)

@@ -43,7 +43,8 @@ const nanosPerMilli = 1_000_000
 
 var errRecord = errors.New("a record that holds no legal state")
 
-// instantMax bounds the instants in records: beyond it sums could overflow.
+// instantMax bounds the instants in records at which something was done: beyond it sums
+// could overflow. When something ends may lie beyond it: that is only compared.
 const instantMax = math.MaxUint64 / 2
 
 // appendLimit encodes a limit.

@@ -6,6 +6,7 @@ package shard
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,7 @@ func TestPermitsComeBack(t *testing.T) {
 		{30 * second, Allow, "a", short, 1, "a40 b3155760020"},
 		{20 * second, Renew, "a", nil, 2 * second, "a32 b3155760020"},
 		{31 * second, Release, "b", nil, 0, "a32"},
+		{19 * second, Release, "a", nil, 0, ""},
 	} {
 		now := start + step.after
 		a.ops[0].ID = step.id
@@ -147,16 +149,20 @@ func TestPermitsComeBack(t *testing.T) {
 		if op.Kind != Allow && !op.Found {
 			t.Fatalf("step %d: the permit is not held", i)
 		}
-		back := playBack(t, now, persistence.AppendRecord(nil, RecordKey, []byte("k"), []byte(all(t, a.Core, now)["k"])))
+		var journal []byte
+		for key, value := range all(t, a.Core, now) {
+			journal = persistence.AppendRecord(journal, RecordKey, []byte(key), []byte(value))
+		}
+		back := playBack(t, now, journal)
 		for _, c := range []*Core{a.Core, back} {
 			v := View{}
 			c.look(now, &Op{Key: []byte("k"), hash: c.hash([]byte("k")), View: &v})
-			ends := ""
+			var ends []string
 			for _, p := range v.Permits {
-				ends += fmt.Sprintf(" %s%d", p.ID, (p.End-start)/second)
+				ends = append(ends, fmt.Sprint(p.ID, (p.End-start)/second))
 			}
-			if ends != " "+step.ends {
-				t.Errorf("step %d: permits end at%s, want %s", i, ends, step.ends)
+			if ends := strings.Join(ends, " "); ends != step.ends || (ends != "") != (c.index.count > 0) {
+				t.Errorf("step %d: %d keys, permits end at %s, want %s", i, c.index.count, ends, step.ends)
 			}
 		}
 	}
