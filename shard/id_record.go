@@ -8,7 +8,8 @@ package shard
 //	└─────────┴────────┴──────────┴──────┴──────────┴────────┴──────────────────────┘
 //
 // where a text is its uvarint length and its bytes. Of a settled one the reply to the
-// settling follows, a text. A charge is the name of its
+// settling follows, a text; in files of before there was one, it stands where the answer
+// does. A charge is the name of its
 // state (text), its limit as in a RecordKey, its units (uvarint), its mark (8 B LE),
 // the life of its state (uvarint) and 1 byte whose bits say: 0, under a plan; 1, shadow.
 
@@ -84,7 +85,11 @@ func parseID(name, value []byte) (*ID, error) {
 		ch.Plan, ch.Shadow = how&1 != 0, how&2 != 0
 		id.Charged = append(id.Charged, ch)
 	}
-	if id.Outcome.settled() {
+	switch {
+	case !id.Outcome.settled():
+	case len(c.rest) == 0:
+		id.Settled = id.Answer
+	default:
 		id.Settled = append(id.Settled, c.bytes(c.uvarint())...)
 	}
 	if c.bad || len(c.rest) > 0 {

@@ -15,8 +15,10 @@ package shard
 // algorithms.State as uvarints; of a sliding log it is the number of runs and for
 // each run its end, less the end before it (of the first: less at), and its units.
 // A permit of a concurrency limit is a run that is followed by its id (uvarint
-// length, bytes), by how many units were left when it was granted and by the
-// milliseconds that it was granted for (uvarints).
+// length, bytes) and by how many units were left when it was granted (uvarint).
+// Behind the last of them stands for each the milliseconds that it was granted for
+// (uvarint); where they are missing, as in files of before there were any, it is the
+// limit's window.
 //
 // A RecordClear has no key. Its value, two uvarints n and of, says that all keys
 // of shard n were made fresh at once, when there were of shards.
@@ -88,9 +90,9 @@ func appendState(dst []byte, l *algorithms.Limit, s *algorithms.State, log *algo
 			dst = binary.AppendUvarint(dst, p.Units)
 			dst = appendText(dst, p.ID)
 			dst = binary.AppendUvarint(dst, p.Left)
-			dst = binary.AppendUvarint(dst, p.TTL/nanosPerMilli)
 			before = p.End
 		})
+		log.Permits(s.At, func(p algorithms.Permit) { dst = binary.AppendUvarint(dst, p.TTL/nanosPerMilli) })
 		return dst
 	}
 	log.Each(func(end, units uint64) {
@@ -215,7 +217,7 @@ func parseValue(value []byte, h *limitHead, k *algorithms.Stored, log *algorithm
 	}
 	switch s := &k.State; h.limit.Algorithm {
 	case algorithms.SlidingLog, algorithms.Concurrency:
-		s.A, err = parseRuns(&c, s.At, log, h.limit.Algorithm == algorithms.Concurrency)
+		s.A, err = parseRuns(&c, s.At, log, &h.limit)
 	default:
 		s.A, s.B, s.C = c.uvarint(), c.uvarint(), c.uvarint()
 		if !algorithms.Legal(*s, &h.limit) {
@@ -232,7 +234,9 @@ func parseValue(value []byte, h *limitHead, k *algorithms.Stored, log *algorithm
 }
 
 // parseRuns decodes the runs of a log, or the permits, and returns the last end.
-func parseRuns(c *cursor, at uint64, log *algorithms.Log, permits bool) (end uint64, err error) {
+func parseRuns(c *cursor, at uint64, log *algorithms.Log, l *algorithms.Limit) (end uint64, err error) {
+	permits := l.Algorithm == algorithms.Concurrency
+	var list []algorithms.Permit
 	n := c.uvarint()
 	if n == 0 || n > uint64(len(c.rest)) {
 		return 0, errRecord
@@ -248,11 +252,22 @@ func parseRuns(c *cursor, at uint64, log *algorithms.Log, permits bool) (end uin
 			log.Append(end, units)
 			continue
 		}
-		id, left, ttl := string(c.bytes(c.uvarint())), c.uvarint(), c.uvarint()
-		if c.bad || id == "" || len(id) > IDBytesMax || ttl == 0 || ttl > algorithms.WindowMaxNanos/nanosPerMilli {
+		p := algorithms.Permit{ID: string(c.bytes(c.uvarint())), Left: c.uvarint(), Units: units, End: end, TTL: l.Window}
+		if c.bad || p.ID == "" || len(p.ID) > IDBytesMax {
 			return 0, errRecord
 		}
-		log.AppendPermit(algorithms.Permit{ID: id, Units: units, End: end, Left: left, TTL: ttl * nanosPerMilli})
+		list = append(list, p)
+	}
+	old := len(c.rest) == 0
+	for _, p := range list {
+		if !old {
+			ttl := c.uvarint()
+			if ttl == 0 || ttl > algorithms.WindowMaxNanos/nanosPerMilli {
+				return 0, errRecord
+			}
+			p.TTL = ttl * nanosPerMilli
+		}
+		log.AppendPermit(p)
 	}
 	return end, nil
 }
