@@ -7,6 +7,7 @@ package server
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tidwall/redcon"
 )
@@ -40,6 +41,9 @@ func (s *Server) errorsOf(word int) (n uint64) {
 	}
 	return n
 }
+
+// Full is how many calls were refused because there was no room for what they need.
+func (s *Server) Full() uint64 { return s.errorsOf(slices.Index(refusals[:], "OOM")) }
 
 // decided adds up how long it took to decide: all commands that are operations of a batch.
 func decided(m *measures, t *totals) {

@@ -60,9 +60,13 @@ func (f *service) notifyReloading() {
 // two signs of life.
 const lookInterval = time.Second
 
+// roomInterval is for how long no call may have been refused for want of room until the
+// log says that there is room.
+const roomInterval = time.Minute
+
 // look watches until the channel is closed: it warns while the wall clock is too far
-// from server time, corrects server time where that is wanted, and gives systemd a
-// sign of life as long as limiting works.
+// from server time, and while there is no room for new keys, corrects server time where
+// that is wanted, and gives systemd a sign of life as long as limiting works.
 func (f *service) look(t *timekeeper, quit <-chan struct{}) {
 	watchdog, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -71,6 +75,7 @@ func (f *service) look(t *timekeeper, quit <-chan struct{}) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
 	far := false
+	refused, quiet := f.server.Full(), roomInterval
 	for {
 		select {
 		case <-quit:
@@ -87,6 +92,20 @@ func (f *service) look(t *timekeeper, quit <-chan struct{}) {
 				f.log.Info("the wall clock is near server time again")
 			}
 		}
+		now := f.server.Full()
+		switch more := now > refused; {
+		case more && quiet >= roomInterval:
+			f.log.Error("there is no room: calls that need more get OOM and are not decided", "refused", now-refused,
+				"max-keys", f.Text("max-keys"), "max-memory", f.Text("max-memory"))
+			fallthrough
+		case more:
+			quiet = 0
+		default:
+			if quiet += lookInterval; quiet == roomInterval {
+				f.log.Info("no call was refused for want of room for a minute")
+			}
+		}
+		refused = now
 		if watchdog > 0 && f.server.Works() {
 			f.notify(daemon.SdNotifyWatchdog)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sluice/algorithms"
+	"sluice/internal/settings"
 	"sluice/plans"
 )
 
@@ -46,7 +47,9 @@ const (
 
 func main() {
 	if err := rootCommand().Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "sluice: "+told(err))
+		for _, one := range each(err) {
+			fmt.Fprintln(os.Stderr, "sluice: "+told(one))
+		}
 		os.Exit(status(err))
 	}
 }
@@ -80,6 +83,15 @@ func rootCommand() *cobra.Command {
 	grouped(groupFiles, checkCommand(), dataCommand())
 	grouped(groupBinary, versionCommand(), manCommand(), benchCommand())
 	return root
+}
+
+// each is an error by itself, or all settings that are wrong.
+func each(err error) []error {
+	var wrong settings.Errors
+	if errors.As(err, &wrong) {
+		return wrong
+	}
+	return []error{err}
 }
 
 // told is an error as a person reads it: on one line, or, where it is about a file,

@@ -68,7 +68,14 @@ func TestEnvironment(t *testing.T) {
 	if _, err, status := run(t, "serve"); status != 3 || err != "sluice: SLUICE_SHARDS must be from 1 to 256, got 0\n" {
 		t.Errorf("exit %d, %s", status, err)
 	}
-	path := inFile(t, "sluice.yaml", "server:\n  journal: os\n")
+	// Everything that is wrong is told at once, each on a line of its own.
+	path := inFile(t, "sluice.yaml", "server:\n  journal: fsync\n  lisen: x\n  max_keys: 7\n")
+	if _, err, status := run(t, "serve", "--config", path); status != 3 || err != "sluice: "+path+":2:3: server.journal: must be always, everysec, os or off, got \"fsync\"\n    2 |   journal: fsync\n      |   ^\n"+
+		"sluice: "+path+":3:3: server.lisen: there is no such setting, did you mean 'listen'?\n    3 |   lisen: x\n      |   ^\n"+
+		"sluice: SLUICE_SHARDS must be from 1 to 256, got 0\n" {
+		t.Errorf("exit %d, %s", status, err)
+	}
+	rewrite(t, path, "server:\n  journal: os\n")
 	t.Setenv("SLUICE_SHARDS", "3")
 	t.Setenv("SLUICE_CONFIG", path)
 	out, _, status := run(t, "config", "show", "--origin", "--log-level", "warn")
@@ -107,10 +114,13 @@ func TestDefaultFileStarts(t *testing.T) {
 // SIGHUP and sluice reload take what is live, say what waits for the next start, and
 // change nothing if anything is wrong.
 func TestReload(t *testing.T) {
-	path := inFile(t, "sluice.yaml", "server: {log_level: info}\n")
+	path := inFile(t, "sluice.yaml", "server: {log_level: info, shards: 3}\n")
 	p := start(t, "--config", path, "--dir", "", "--shards", "2")
 	c := p.dial()
 
+	if lines := p.told("a setting of the file does not hold"); len(lines) != 1 || !strings.HasSuffix(lines[0], "setting=shards file="+path+":1 \"beaten by\"=--shards") {
+		t.Errorf("the file says another number of shards, and the log %q", lines)
+	}
 	rewrite(t, path, "server: {log_level: debug, max_keys: 500}\n")
 	p.command.Process.Signal(syscall.SIGHUP)
 	p.until("the level has changed", func() bool { return c.ask("CONFIG GET log-level") == "[log-level debug]" })
@@ -121,9 +131,9 @@ func TestReload(t *testing.T) {
 		t.Errorf("the log says\n%s", strings.Join(p.logs(""), "\n"))
 	}
 
-	rewrite(t, path, "server: {log_level: warn, shards: many}\n")
+	rewrite(t, path, "server: {log_level: warn, shards: many, drain: long}\n")
 	_, err, status := run(t, "reload", "--server", p.address)
-	const wrong = "server.shards: must be a whole number from 1 to 256, got \"many\""
+	const wrong = "server.shards: must be a whole number from 1 to 256, got \"many\"; "
 	if status != 3 || !strings.HasPrefix(err, "sluice: ERR nothing was changed: "+path+":1:") || !strings.Contains(err, wrong) {
 		t.Errorf("exit %d, %s", status, err)
 	}
@@ -241,7 +251,7 @@ func TestSystemd(t *testing.T) {
 	command.Process.Signal(syscall.SIGHUP)
 	hear("READY=1", "STATUS=Decides calls on 127.0.0.1:", " by the old configuration: "+path+":1:")
 	command.Process.Signal(syscall.SIGTERM)
-	hear("STOPPING=1")
+	hear("STOPPING=1", "EXTEND_TIMEOUT_USEC=90001000")
 	if err := command.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -24,7 +24,9 @@ func (f *service) reload() error {
 	status := f.decides
 	if err != nil {
 		status += " by the old configuration: " + oneLine(err.Error())
-		f.log.Error("the configuration was not read again; everything stays as it is", "error", told(err))
+		for _, one := range each(err) {
+			f.log.Error("the configuration was not read again; everything stays as it is", "error", told(one))
+		}
 	}
 	f.notify("READY=1\nSTATUS=" + status)
 	return err

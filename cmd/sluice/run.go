@@ -120,11 +120,17 @@ func (f *service) begin() *slog.Logger {
 	for _, stray := range settings.Stray(f.environ) {
 		f.log.Warn("a variable of the environment is no setting", "variable", stray[0], "meant", stray[1])
 	}
+	for _, b := range f.Beaten() {
+		f.log.Warn("a setting of the file does not hold", "setting", b.Name, "file", b.From.Place, "beaten by", b.By.Place)
+	}
 	if _, err := os.Stat(f.ACLFile); f.ACLFile != "" && errors.Is(err, fs.ErrNotExist) {
 		f.log.Warn("the file of users is not there, so there is the user default alone; ACL SAVE makes it", "file", f.ACLFile)
 	}
 	return f.log
 }
+
+// endPatience is what systemd is asked to wait for a server that ends, on top of the drain.
+const endPatience = 90 * time.Second
 
 func (f *service) run() error {
 	if os.Getenv("GOGC") == "" {
@@ -231,7 +237,7 @@ func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeepe
 		log.Error("ended by a second signal before everything was written")
 		os.Exit(exitFault)
 	}()
-	f.notify("STOPPING=1\nSTATUS=Ending")
+	f.notify(fmt.Sprintf("STOPPING=1\nSTATUS=Ending\nEXTEND_TIMEOUT_USEC=%d", (f.Drain + endPatience).Microseconds()))
 	s.Drain()
 	if f.Drain > 0 && why == signalled {
 		log.Info("not ready any more; ending after the drain", "drain", f.Drain)

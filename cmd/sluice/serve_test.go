@@ -359,6 +359,9 @@ func TestFullTable(t *testing.T) {
 	const full = "-OOM no room for a new key, and none may be thrown away; this call was not decided"
 	c.want("RL.ALLOW new token_bucket 10 10s", full)
 	documented(t, "nowhere", full)
+	if lines := p.told("there is no room"); len(lines) != 1 || !strings.HasSuffix(lines[0], "refused=1 max-keys=10 max-memory=75%") {
+		t.Errorf("the log says %q", lines)
+	}
 	c.want("RL.PEEK new token_bucket 10 10s", "[1 10 10 0 0 0]")
 	c.want("RL.ALLOW k3 token_bucket 10 10s 9", "[1 10 0 0 10000 0]")
 	c.want("RL.ALLOW k3 token_bucket 10 10s 1", "[0 10 0 1000 10000 0]")

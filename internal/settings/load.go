@@ -43,33 +43,53 @@ func (o Origin) named(name string) string {
 	return name
 }
 
-// Load makes a Config. Its error names the first value that is wrong, and where it
-// came from.
+// Errors are all values that are wrong, where there are several.
+type Errors []error
+
+func (e Errors) Error() string {
+	texts := make([]string, len(e))
+	for i := range e {
+		texts[i] = e[i].Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap is for package errors.
+func (e Errors) Unwrap() []error { return e }
+
+// Load makes a Config. Its error names every value that is wrong, and where it came
+// from; or, where each is right by itself, what contradicts what.
 func Load(g Given) (*Config, error) {
 	c := &Config{given: make(map[string]given, len(Rows))}
-	for i := range Rows {
-		if err := c.set(&Rows[i], Rows[i].Default, Origin{}); err != nil {
-			return nil, err
+	var wrong Errors
+	set := func(r *Row, text string, from Origin) {
+		if err := c.set(r, text, from); err != nil {
+			wrong = append(wrong, err)
 		}
 	}
-	if err := c.setFile(g.File); err != nil {
-		return nil, err
+	for i := range Rows {
+		set(&Rows[i], Rows[i].Default, Origin{})
+	}
+	if g.File != nil {
+		wrong = append(wrong, c.setFile(g.File)...)
 	}
 	if g.Environ != nil {
 		for i := range Rows {
 			if text, there := g.Environ(Rows[i].Env()); there {
-				if err := c.set(&Rows[i], text, Origin{Environment, Rows[i].Env()}); err != nil {
-					return nil, err
-				}
+				set(&Rows[i], text, Origin{Environment, Rows[i].Env()})
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Flags)) {
-		if err := c.set(byName[name], g.Flags[name], Origin{Flag, "--" + name}); err != nil {
-			return nil, err
-		}
+		set(byName[name], g.Flags[name], Origin{Flag, "--" + name})
 	}
-	return c, c.contradiction(g.File)
+	switch len(wrong) {
+	case 0:
+		return c, c.contradiction(g.File)
+	case 1:
+		return nil, wrong[0]
+	}
+	return nil, wrong
 }
 
 // set gives a row a value.
@@ -77,31 +97,49 @@ func (c *Config) set(r *Row, text string, from Origin) error {
 	if err := r.field(c, text); err != nil {
 		return &Error{Name: r.Name, Origin: from, Message: err.Error()}
 	}
+	if was := c.given[r.Name]; was.from.Source == File && was.text != text && (from.Source == Environment || from.Source == Flag) {
+		c.beaten = append(c.beaten, Beaten{r.Name, was.from, from})
+	}
 	c.given[r.Name] = given{text, from}
 	return nil
 }
 
-// setFile takes what the section server of a file says.
-func (c *Config) setFile(f *plans.File) error {
-	if f == nil {
-		return nil
-	}
+// Beaten is a setting of the file that does not hold, because something stronger says
+// otherwise.
+type Beaten struct {
+	Name     string
+	From, By Origin
+}
+
+// Beaten lists the settings of the file that do not hold.
+func (c *Config) Beaten() []Beaten { return c.beaten }
+
+// setFile takes what the section server of a file says, and tells what is wrong with it.
+func (c *Config) setFile(f *plans.File) (wrong []error) {
 	for _, s := range f.Server {
-		r := byName[canonical(s.Name)]
-		switch {
-		case r == nil:
-			return f.ErrorAt(s, unknown(s.Name))
-		case r.Outside:
-			return f.ErrorAt(s, "cannot be set in a file; use "+r.ways())
-		case c.given[r.Name].from.Source == File:
-			return f.ErrorAt(s, fmt.Sprintf("is given twice, first in %s", c.given[r.Name].from.Place))
-		}
-		place := fmt.Sprintf("%s:%d", f.Name, f.ErrorAt(s, "").Line)
-		if err := c.set(r, strings.Join(s.Values, ","), Origin{File, place}); err != nil {
-			return f.ErrorAt(s, err.(*Error).Message)
+		if message := c.setLine(f, s); message != "" {
+			wrong = append(wrong, f.ErrorAt(s, message))
 		}
 	}
-	return nil
+	return wrong
+}
+
+// setLine takes one setting of a file; "" if nothing is wrong with it.
+func (c *Config) setLine(f *plans.File, s plans.Setting) string {
+	r := byName[canonical(s.Name)]
+	switch {
+	case r == nil:
+		return unknown(s.Name)
+	case r.Outside:
+		return "cannot be set in a file; use " + r.ways()
+	case c.given[r.Name].from.Source == File:
+		return fmt.Sprintf("is given twice, first in %s", c.given[r.Name].from.Place)
+	}
+	place := fmt.Sprintf("%s:%d", f.Name, f.ErrorAt(s, "").Line)
+	if err := c.set(r, strings.Join(s.Values, ","), Origin{File, place}); err != nil {
+		return err.(*Error).Message
+	}
+	return ""
 }
 
 // unknown says that a file's setting is none.

@@ -74,7 +74,8 @@ type Config struct {
 	OnFull        string
 	SlidingLogMax uint64
 
-	given map[string]given
+	given  map[string]given
+	beaten []Beaten
 }
 
 // given is what a row was given, and by whom.

@@ -87,6 +87,12 @@ func TestPrecedence(t *testing.T) {
 	if c.Text("listen") != "127.0.0.1:3" || c.MaxKeys != 2000 || c.OnFull != "evict-soonest" || c.SnapshotEvery.String() != "7m0s" {
 		t.Errorf("%+v", c)
 	}
+	if got, want := c.Beaten(), []Beaten{
+		{"listen", Origin{File, "sluice.yaml:2"}, Origin{Environment, "SLUICE_LISTEN"}},
+		{"max-keys", Origin{File, "sluice.yaml:3"}, Origin{Environment, "SLUICE_MAX_KEYS"}},
+	}; !slices.Equal(got, want) {
+		t.Errorf("beaten are %v, want %v", got, want)
+	}
 	var out bytes.Buffer
 	if err := c.WriteOrigins(&out); err != nil || !strings.Contains(out.String(), "\non-full                 evict-soonest  file sluice.yaml:4\n") {
 		t.Errorf("%v\n%s", err, &out)
