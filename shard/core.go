@@ -335,11 +335,12 @@ func (c *Core) create(op *Op) {
 
 // put makes an entry that holds c.stored. There must be room.
 func (c *Core) put(hash uint64, key []byte) slot {
+	class, _ := c.blockFor(len(key))
 	i := c.slab.take()
 	k := &c.stored
 	*c.slab.at(i) = entry{
 		state: k.State, hash: hash, expiry: k.FreshAt,
-		key: c.keys.put(key), limit: c.limits.use(k.Limit),
+		key: c.keys.putIn(class, key), limit: c.limits.use(k.Limit),
 	}
 	c.index.insert(hash, i)
 	c.wheel.link(i, c.slab.at(i))

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,5 +126,44 @@ func TestBytesMaxForOtherLengths(t *testing.T) {
 			}
 			must(t, a.Core)
 		}
+	}
+}
+
+// Where memory is full of keys of one length, one that is not longer finds a block: by
+// throwing away for it, or in one that was freed. A longer one finds none.
+func TestBytesMaxForShorterKeys(t *testing.T) {
+	for _, evict := range []bool{false, true} {
+		a, l := newAsker(), newLimit(algorithms.TokenBucket, 1, time.Hour)
+		a.Bound(Bounds{BytesMax: 1 << 20, EvictSoonest: evict})
+		name := func(i int) string { return fmt.Sprintf("%020d", i) }
+		full := 0
+		for ; full < 1<<16; full++ {
+			if !a.allow(start, name(full), l, 1) || a.Stats().Evicted > 0 {
+				break
+			}
+		}
+		if full == 1<<16 {
+			t.Fatal("the table is never full")
+		}
+		short := func(i int) string { return fmt.Sprint(i) }
+		for i := range 100 {
+			op := a.ask(start, Allow, []byte(short(i)), l, 1)
+			if op.Full == evict {
+				t.Fatalf("evict: %v: a short key is refused: %v", evict, op.Full)
+			}
+		}
+		if op := a.ask(start, Allow, []byte(strings.Repeat("x", 100)), l, 1); !op.Full {
+			t.Errorf("evict: %v: a longer key has room", evict)
+		}
+		must(t, a.Core)
+		evicted := a.Stats().Evicted
+		a.found(start, Reset, name(full-100))
+		if !a.allow(start, "free", l, 1) || a.Stats().Evicted != evicted {
+			t.Errorf("evict: %v: a block that is free is not used", evict)
+		}
+		if a.allow(start, "free", l, 1) || evict && a.allow(start, short(99), l, 1) {
+			t.Errorf("evict: %v: a key in a larger block is forgotten", evict)
+		}
+		must(t, a.Core)
 	}
 }

@@ -9,7 +9,8 @@ package shard
 //	otherwise:      0xFF │ 3 bytes length, little endian │ key
 //
 // Blocks grow in steps of 8 bytes to 64 and of a quarter from there, so at most
-// a fifth of a long key's block is unused.
+// a fifth of a long key's block is unused. Where memory is full a key may stand in a
+// larger block: one that is free is better than none.
 
 import (
 	"bytes"
@@ -103,10 +104,24 @@ func (k *keys) block(ref keyRef) []byte {
 	return page[at : at+size]
 }
 
-// put stores a key. There is always room: a shard has as many block numbers as
-// entries in every class, and a page is added only when all others are full.
-func (k *keys) put(key []byte) keyRef {
-	class := blockClass(len(key))
+// put stores a key in a block of its size. There is always room: a shard has as many
+// block numbers as entries in every class, and a page is added only when all others
+// are full.
+func (k *keys) put(key []byte) keyRef { return k.putIn(blockClass(len(key)), key) }
+
+// larger is the class of the smallest blocks that are free and larger than those of a
+// class, 0 if there are none.
+func (k *keys) larger(class int) int {
+	for class++; class < keyClasses; class++ {
+		if k.classes[class].room != 0 {
+			return class
+		}
+	}
+	return 0
+}
+
+// putIn is put into a block of a class, which the key does not have to fill.
+func (k *keys) putIn(class int, key []byte) keyRef {
 	c, shift := &k.classes[class], classShifts[class]
 	if c.room == 0 {
 		k.grow(class)

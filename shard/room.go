@@ -66,8 +66,28 @@ func (c *Core) full(op *Op) bool {
 	if c.bounds.BytesMax == 0 {
 		return false
 	}
-	growth := c.slab.growth() + c.keys.growth(len(op.Key))
+	growth := c.slab.growth()
+	if _, grows := c.blockFor(len(op.Key)); grows {
+		growth += c.keys.growth(len(op.Key))
+	}
 	return growth > 0 && c.Bytes()+growth > c.bounds.BytesMax
+}
+
+// blockFor is the class of the block that a key of n bytes gets, and whether that takes
+// memory: where there is none for another page of its own size, a larger block that is
+// free will do.
+func (c *Core) blockFor(n int) (class int, grows bool) {
+	class = blockClass(n)
+	growth := c.keys.growth(n)
+	if growth == 0 {
+		return class, false
+	}
+	if c.bounds.BytesMax > 0 && c.Bytes()+growth > c.bounds.BytesMax {
+		if larger := c.keys.larger(class); larger != 0 {
+			return larger, false
+		}
+	}
+	return class, true
 }
 
 // tooMany says whether there may not be one key more.
@@ -115,15 +135,17 @@ func (k *keys) growth(n int) int {
 
 // evictFor throws away one entry so that there is room for a key of n bytes: of the first of those that
 // are due next, the one that is fresh soonest. Where what is missing is a block for
-// the key, only an entry with such a block helps, and no other is touched.
+// the key, only an entry with one that is large enough helps, and no other is touched.
 func (c *Core) evictFor(now uint64, n int) {
 	crowded := c.tooMany()
-	anyone := crowded || c.keys.growth(n) == 0
-	class := keyRef(blockClass(n))
+	least, grows := c.blockFor(n)
+	if crowded || !grows {
+		least = 0
+	}
 	best := slot(0)
 	for i, n := c.wheel.first(), 0; i != 0 && n < evictChoiceEntries; n++ {
 		e := c.slab.at(i)
-		if (anyone || e.key>>keyIndexBits == class) && !slices.Contains(c.pinned, i) && (best == 0 || e.expiry < c.slab.at(best).expiry) {
+		if int(e.key>>keyIndexBits) >= least && !slices.Contains(c.pinned, i) && (best == 0 || e.expiry < c.slab.at(best).expiry) {
 			best = i
 		}
 		i = e.next
