@@ -134,6 +134,9 @@ func (c *Config) setLine(f *plans.File, s plans.Setting) string {
 		return "cannot be set in a file; use " + r.ways()
 	case c.given[r.Name].from.Source == File:
 		return fmt.Sprintf("is given twice, first in %s", c.given[r.Name].from.Place)
+	case s.Values == nil && !s.List:
+		// Nothing would be kept where dir is a word that was forgotten.
+		return `has no value: give it one, or "" for none`
 	}
 	place := fmt.Sprintf("%s:%d", f.Name, f.ErrorAt(s, "").Line)
 	if err := c.set(r, strings.Join(s.Values, ","), Origin{File, place}); err != nil {

@@ -119,6 +119,8 @@ func TestWrong(t *testing.T) {
 		{flag: [2]string{"slow-log", "-1s"}, want: `--slow-log must be 0 or a duration such as 5m or 30s, got "-1s"`},
 		{flag: [2]string{"log-level", "warning"}, want: `--log-level must be debug, info, warn or error, got "warning"; did you mean "warn"?`},
 		{flag: [2]string{"on-full", "evict"}, want: `--on-full must be refuse or evict-soonest, got "evict"; did you mean "evict-soonest"?`},
+		{file: "server:\n  dir:\n", want: `sluice.yaml:2:3: server.dir: has no value: give it one, or "" for none`},
+		{file: "server: {requirepass: ~}", want: `sluice.yaml:1:10: server.requirepass: has no value: give it one, or "" for none`},
 		{file: "server: {requirepass_file: /nowhere}", want: "sluice.yaml:1:10: server.requirepass_file: must be a file that can be read: open /nowhere: no such file or directory"},
 		{flag: [2]string{"requirepass-file", "/dev/null"}, want: "--requirepass-file must be a file with the password on its first line, and /dev/null has none there"},
 		{file: "server: {tls_cert: a.crt, tls_key: a.key}", want: "sluice.yaml:1:10: server.tls_cert: is for TLS, and no tls-listen is given: nobody would be served with it"},
