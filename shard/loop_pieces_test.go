@@ -99,12 +99,15 @@ func TestPiecesKeepTogetherAndInOrder(t *testing.T) {
 func TestPiecesWaitForTheJournal(t *testing.T) {
 	set, journal := newTestSet(t, 1, 4, newStanding()), new(memory)
 	set.Journal(journal, false)
-	journal.behind = true
+	behind := func(is bool) { // the shard's own goroutine asks too
+		set.On(0, func(*Core, uint64) { journal.behind = is })
+	}
+	behind(true)
 	set.Hold([]int{0}, func(h *Held) { h.PutID(0, 0, &ID{Name: "id", Deadline: h.Now + second}) })
 	if set.Flush() || journal.submits != 0 {
 		t.Errorf("flushed: %d submits", journal.submits)
 	}
-	journal.behind = false
+	behind(false)
 	if !set.Flush() || journal.submits != 1 {
 		t.Errorf("not flushed: %d submits", journal.submits)
 	}
