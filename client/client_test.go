@@ -154,7 +154,7 @@ func TestAllowAll(t *testing.T) {
 // Every decision is counted for who made it, whatever call it was part of; looking is none.
 func TestDecisionsAreCounted(t *testing.T) {
 	srv := sluicetest.New(t)
-	c := srv.Client(client.Timeout(time.Second))
+	c := srv.Client()
 	bucket := client.TokenBucket(100, time.Minute) // of which 2 without the server
 	one := client.Call{Key: "a", Limit: bucket, Cost: 1}
 	do := func() {
@@ -238,7 +238,7 @@ func TestPermits(t *testing.T) {
 // (C128): no call is an error, and nothing waits.
 func TestNoServer(t *testing.T) {
 	srv := sluicetest.New(t)
-	c := srv.Client(client.Timeout(time.Second))
+	c := srv.Client()
 	srv.Down()
 	bucket := client.TokenBucket(1000, time.Minute) // this process goes on with ShareMin, 20
 	calls := []client.Call{{Key: "a", Limit: bucket, Cost: 15}, {Key: "b", Limit: bucket, Cost: 15}}

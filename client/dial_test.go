@@ -52,7 +52,7 @@ func TestUnreachedIsToldOnce(t *testing.T) {
 	var ours, theirs lines
 	redis.SetLogger(&theirs)
 	t.Cleanup(logging.Enable)
-	c, err := client.New(l.Addr().String(), client.Timeout(time.Second), client.Logger(slog.New(slog.NewTextHandler(&ours, nil))))
+	c, err := client.New(l.Addr().String(), client.Timeout(10*time.Second), client.Logger(slog.New(slog.NewTextHandler(&ours, nil))))
 	if err != nil {
 		t.Fatal(err)
 	}
