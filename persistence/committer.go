@@ -113,7 +113,7 @@ func (c *Committer) recycle(buffer []byte) {
 // Submit hands over a batch of encoded records, at most FramePayloadBytesMax bytes; the buffer is the committer's from now
 // on. time is the server time of the batch in ns since 1970. An empty batch records the time alone.
 //
-// done, if not nil, is called once, on the committer's goroutine or this one, and must not wait for either: with nil when
+// done, if not nil, is called once, on the committer's goroutine or a submitter's, and must not wait for either: with nil when
 // the batch is committed, which the mode defines, with a *Fault when the disk failed, or with ErrLost or ErrClosed. After
 // a *Fault the batch is kept and written as soon as the disk works: what it records has happened. Batches of one submitter
 // reach the journal in order, and each lies in one frame: after a crash all of it is there or nothing.
@@ -134,18 +134,17 @@ func (c *Committer) Submit(time uint64, batch []byte, done func(error)) {
 	if mode == EverySec {
 		c.watch(s.arrived)
 	}
-	select {
-	case <-c.stopped:
-		s.finish(ErrClosed)
-		return
-	default:
-	}
 	held := c.gauges.held.Add(int64(len(batch)))
 	if mode == Always {
 		c.submitOrWait(s)
 	} else if held > c.heldMax || !c.trySubmit(s) {
 		c.gauges.lost.Add(1)
 		c.reject(s, ErrLost)
+	}
+	select {
+	case <-c.stopped:
+		c.drain() // nobody else may look for what came just now
+	default:
 	}
 }
 
@@ -183,7 +182,6 @@ func (c *Committer) watch(now time.Duration) {
 
 // run is the committer's goroutine.
 func (c *Committer) run() {
-	defer close(c.stopped)
 	for !c.closing {
 		select {
 		case s := <-c.submissions:
@@ -206,6 +204,7 @@ func (c *Committer) run() {
 			go func() { c.synced <- ticket.Run() }()
 		}
 	}
+	close(c.stopped) // before the last look: who submits after that look sees it, and looks himself
 	c.drain()
 }
 

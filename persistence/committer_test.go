@@ -318,6 +318,34 @@ func TestSubmitTooLate(t *testing.T) {
 	}
 }
 
+// Many submit at the moment at which the committer ends, and each is answered: if one was not, all would wait, and the
+// bubble would say so.
+func TestEverySubmissionIsAnswered(t *testing.T) {
+	for _, mode := range []persistence.Mode{persistence.Always, persistence.EverySec} {
+		for range 1000 {
+			synctest.Test(t, func(t *testing.T) {
+				c, stop := commit(t, faultfs.New(1), persistence.Config{Mode: mode})
+				const submitters, each = 4, 20
+				answers := make(chan error)
+				for range submitters {
+					go func() {
+						for range each {
+							send(c, "a=1", func(err error) { go func() { answers <- err }() })
+						}
+					}()
+				}
+				must(t, c.Close(1))
+				for range submitters * each {
+					if err := <-answers; err != nil && err != persistence.ErrClosed {
+						t.Errorf("%v: %v", mode, err)
+					}
+				}
+				stop()
+			})
+		}
+	}
+}
+
 func TestBuffersAreRecycled(t *testing.T) {
 	fs := faultfs.New(1)
 	store, _, _ := mustLoad(t, fs)
