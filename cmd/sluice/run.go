@@ -136,6 +136,8 @@ func (f *service) run() error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
+	// Who reads the log may go away. The server goes on, and writes to nobody.
+	signal.Ignore(syscall.SIGPIPE)
 	log := f.begin()
 	t, err := f.clock()
 	if err != nil {
@@ -221,7 +223,11 @@ func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeepe
 		}
 		return nil
 	}
-	log.Info("ready", "version", version, "listen", listeners[0].Addr().String(), "shards", f.Shards, "dir", f.Dir, "journal", f.Journal.String(), "pid", os.Getpid())
+	journal := f.Journal.String()
+	if kept == nil {
+		journal = "none: nothing is kept"
+	}
+	log.Info("ready", "version", version, "listen", listeners[0].Addr().String(), "shards", f.Shards, "dir", f.Dir, "journal", journal, "pid", os.Getpid())
 	invite(os.Stdout, listeners[0])
 	f.notify("READY=1\nSTATUS=" + f.decides)
 	quit := make(chan struct{})

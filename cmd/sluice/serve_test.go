@@ -4,6 +4,7 @@ package main
 // orderly end loses nothing.
 
 import (
+	"bufio"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -347,6 +348,35 @@ func TestSavingByCommand(t *testing.T) {
 		t.Errorf("eight units were spent: %s", got)
 	}
 	p.terminate()
+}
+
+// Who reads what the server writes may end: that does not end the server.
+func TestNobodyReadsTheLog(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	command := exec.Command(program, "serve", "--listen=", "--unix-socket", socket, "--dir", "")
+	command.Stdout, command.Stderr = write, write
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer command.Process.Kill()
+	write.Close()
+	// It has said that it is ready, in the log and in the invitation.
+	for lines := bufio.NewScanner(read); lines.Scan() && !strings.HasPrefix(lines.Text(), "Sluice is ready"); {
+	}
+	read.Close()
+	for range 2 {
+		if out, errs, status := run(t, "reload", "--server", socket); status != 0 {
+			t.Fatalf("exit %d, %s%s", status, out, errs)
+		}
+	}
+	command.Process.Signal(syscall.SIGTERM)
+	if err := command.Wait(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
 }
 
 // At the bound new keys get OOM, and nobody else feels it.
