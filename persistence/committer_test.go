@@ -309,6 +309,7 @@ func TestSubmitTooLate(t *testing.T) {
 			answer := func(err error) { answers = append(answers, err) }
 			send(c, "b=2", answer)
 			pass(10 * time.Second)
+			synctest.Wait() // the committer's goroutine has answered
 			send(c, "c=3", answer)
 			if len(answers) != 2 || answers[0] != persistence.ErrClosed || answers[1] != persistence.ErrClosed {
 				t.Errorf("%v: answers %v", mode, answers)
