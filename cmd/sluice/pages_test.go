@@ -150,7 +150,7 @@ func TestOperationsPages(t *testing.T) {
 		{"alerts", 30, []string{
 			"is right", "ready", // SluiceDown
 			"1\n1\n0\n0\n1000\n0\n0\n1\n0\n", "sluice_canary_checks_total{result=\"wrong\"} 0", `sluice_limiting_works 1`, // SluiceNotLimiting
-			"aof_last_write_status:ok", "journal_fault:", "last_disk_error:", "Filesystem", // SluiceJournalBroken
+			"aof_last_write_status:", "journal_fault:", "last_disk_error:", "Filesystem", // SluiceJournalBroken
 			"journal_mode:everysec", "journal_lag_ms:", "rdb_last_bgsave_status:ok", "Background saving started", // SluiceJournalLags, SluiceSnapshotFailed
 			"is right", "plans:0", "book_version:", "clock_offset_ms:0", // up to SluiceClockOff
 			"sluice_keys_evicted_total", "evicted_keys:0", "# Errorstats", "max-keys", // SluiceEvicting, SluiceFull
