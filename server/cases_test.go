@@ -227,7 +227,7 @@ func TestC83SweepingTouchesNoLiveKey(t *testing.T) {
 	for range 10 {
 		r.clock.Advance(5 * time.Minute)
 		r.shards.Each(func(_ int, c *shard.Core, now uint64) {
-			c.Tick(now+shard.SweepGraceNanos, 1<<20)
+			c.Sweep(now, 1<<20)
 			c.Settle(now)
 		})
 	}

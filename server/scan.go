@@ -215,8 +215,7 @@ func (s *Server) keys() (n int) {
 	for i := range s.shards.Len() {
 		for more := true; more; {
 			s.shards.On(i, func(c *shard.Core, now uint64) {
-				// The wheel is made to catch up with the grace that it gives.
-				if more = c.Tick(now+shard.SweepGraceNanos, shard.SweepEntriesMax); more {
+				if more = c.Sweep(now, shard.SweepEntriesMax); more {
 					return
 				}
 				if c.Len() <= shard.SweepEntriesMax {

@@ -47,11 +47,16 @@ func (c *Core) makeRoom(now uint64, op *Op) bool {
 	return !c.full(op)
 }
 
+// Sweep frees keys that are fresh, without the grace and within a budget as Tick does.
+func (c *Core) Sweep(now uint64, budget int) (more bool) {
+	return c.wheel.advance(now, budget, c.ahead, c.expire)
+}
+
 // sweepUntil frees keys whose time has come until there is enough room, nothing is
 // left that is due, or enough has been looked at.
 func (c *Core) sweepUntil(now uint64, enough func() bool) {
 	for looked := 0; looked < sweepForRoomEntriesMax; looked += sweepForRoomEntries {
-		if more := c.wheel.advance(now, sweepForRoomEntries, c.ahead, c.expire); !more || enough() {
+		if more := c.Sweep(now, sweepForRoomEntries); !more || enough() {
 			return
 		}
 	}
