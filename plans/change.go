@@ -109,6 +109,25 @@ func (b *Book) RuleSource(name []byte) Source {
 	return sourceOf(b.rules, b.set.Rules, name)
 }
 
+// Hidden lists the plans and rules of the file that do not hold, because commands have
+// set others of their names.
+func (b *Book) Hidden() (plans, rules []string) {
+	if b.file == nil {
+		return nil, nil
+	}
+	for _, p := range b.file.Plans {
+		if set := b.set.Plans[p.Name]; set != nil && set.Version() != p.Version() {
+			plans = append(plans, p.Name)
+		}
+	}
+	for _, r := range b.file.Rules {
+		if set := b.set.Rules[r.Name]; set != nil && set.Version() != r.Version() {
+			rules = append(rules, r.Name)
+		}
+	}
+	return plans, rules
+}
+
 func sourceOf[V any](all, set map[string]*V, name []byte) Source {
 	switch {
 	case set[string(name)] != nil:

@@ -68,7 +68,7 @@ var serverStatistics = []statistic{
 	{"server", "uptime_in_days", "since the start", func(v *vitals) any { return v.uptimeSeconds() / (24 * 3600) }},
 
 	{"clients", "connected_clients", "open connections", func(v *vitals) any { return v.server.connected() }},
-	{"clients", "maxclients", "how many there may be", func(v *vitals) any { return v.server.clientsMax() }},
+	{"clients", "maxclients", "how many there may be", func(v *vitals) any { return v.server.ClientsMax() }},
 	{"clients", "blocked_clients", "always 0: no command waits", func(*vitals) any { return 0 }},
 
 	{"memory", "used_memory", "bytes of the heap", func(v *vitals) any { return v.heapBytes }},

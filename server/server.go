@@ -242,7 +242,7 @@ func (s *Server) open(conn net.Conn) {
 	}
 	c := s.newSession(conn)
 	s.mu.Lock()
-	if len(s.sessions) >= s.clientsMax() && !s.ending.Load() {
+	if len(s.sessions) >= s.ClientsMax() && !s.ending.Load() {
 		s.mu.Unlock()
 		s.refuse(conn, errTooMany)
 		return

@@ -142,8 +142,9 @@ func (s *Server) tend() {
 	})
 }
 
-// clientsMax is how many connections there may be.
-func (s *Server) clientsMax() int {
+// ClientsMax is how many connections there may be: max-clients, or fewer where the
+// process may not open so many files.
+func (s *Server) ClientsMax() int {
 	most := s.config().MaxClients
 	if s.filesMax > 0 {
 		most = min(most, max(s.filesMax-FilesReserved, 1))

@@ -193,7 +193,7 @@ func TestMaxClientsKeepsToFiles(t *testing.T) {
 	r := newRig(t, 1)
 	r.filesMax = FilesReserved + 7
 	r.set("max-clients", "100")
-	if n := r.clientsMax(); n != 7 {
+	if n := r.ClientsMax(); n != 7 {
 		t.Errorf("with %d files there may be %d connections", r.filesMax, n)
 	}
 }

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sluice/server"
 )
 
 // many is a number of connections, as many times larger as it is asked for, and at
@@ -132,6 +134,9 @@ func TestCrowdWithoutFiles(t *testing.T) {
 	shell := fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, openFilesMax)
 	p := launchCommand(t, exec.Command("sh", append([]string{"-c", shell, program}, serveArgs([]string{"--dir", ""})...)...))
 	p.ready()
+	if lines := p.told("fewer connections are taken than max-clients"); !strings.HasSuffix(lines[0], fmt.Sprint("max-clients=10000 taken=", openFilesMax-server.FilesReserved)) {
+		t.Errorf("the log says %q", lines)
+	}
 	before := p.openFiles()
 	served, refused := p.connect(1000)
 	if len(served) < 100 || len(served)+refused != 1000 {

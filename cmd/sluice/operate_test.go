@@ -188,6 +188,23 @@ func TestReloadPlans(t *testing.T) {
 	}
 	c.want("RL.ALLOW k @pro", "-NOPLAN no such plan 'pro'")
 	c.want("RL.PLAN LIST", "[free mine]")
+	// What a command has set beats the file, which is told.
+	const hidden = "a plan of the file does not hold: a command has set one of that name, until RL.PLAN DEL"
+	if lines := p.logs(hidden); lines != nil {
+		t.Errorf("nothing is hidden, and the log says %q", lines)
+	}
+	c.want("CONFIG SET log-level warn", "+OK")
+	rewrite(t, path, fmt.Sprintf(plan, "mine", 9))
+	if _, err, status := run(t, "reload", "--server", p.address); status != 0 {
+		t.Fatalf("exit %d, %s", status, err)
+	}
+	if lines := p.told(hidden); len(lines) != 1 || !strings.HasSuffix(lines[0], " plan=mine") {
+		t.Errorf("the log says %q", lines)
+	}
+	p.told(`msg="setting differs, and what CONFIG SET has said holds until the server ends" setting=log-level is=warn "will be"=info`)
+	c.want("RL.ALLOW m @mine", "[1 5 4 0 3600000 0 rpm]")
+	c.want("RL.PLAN DEL mine", "+OK")
+	c.want("RL.ALLOW m @mine", "[1 9 7 0 3600000 0 rpm]")
 	p.terminate()
 }
 

@@ -51,12 +51,16 @@ func (f *service) reread() error {
 		return errors.Join(err, f.takeFile(before))
 	}
 	for _, d := range list {
-		if d.Live {
+		switch {
+		case d.Held:
+			f.log.Warn("setting differs, and what CONFIG SET has said holds until the server ends", "setting", d.Name, "is", d.Was, "will be", d.Is)
+		case d.Live:
 			f.log.Info("setting changed", "setting", d.Name, "was", d.Was, "is", d.Is)
-		} else {
+		default:
 			f.log.Warn("setting differs and holds from the next start on", "setting", d.Name, "is", d.Was, "will be", d.Is)
 		}
 	}
+	f.tellHidden()
 	f.log.Info("configuration read again", "file", n.Config.File, "differences", len(list))
 	return nil
 }
@@ -78,6 +82,18 @@ func (f *service) takeFile(file *plans.File) error {
 		f.log.Info("plans and rules hold", "version", fmt.Sprintf("%016x", f.server.Book().Version()), "plans", len(f.server.Book().PlanNames()), "rules", len(f.server.Book().RuleNames()))
 	}
 	return nil
+}
+
+// tellHidden logs which plans and rules of the file do not hold, because a command has
+// set others of their names.
+func (f *service) tellHidden() {
+	plans, rules := f.server.Book().Hidden()
+	for _, name := range plans {
+		f.log.Warn("a plan of the file does not hold: a command has set one of that name, until RL.PLAN DEL", "plan", name)
+	}
+	for _, name := range rules {
+		f.log.Warn("a rule of the file does not hold: a command has set one of that name, until RL.RULE DEL", "rule", name)
+	}
 }
 
 // reloadOn reloads on every SIGHUP until the channel is closed.

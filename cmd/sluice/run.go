@@ -223,6 +223,11 @@ func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeepe
 		}
 		return nil
 	}
+	if most := s.ClientsMax(); most < f.MaxClients {
+		log.Warn("fewer connections are taken than max-clients: the process may not open so many files (ulimit -n, or LimitNOFILE of the unit)",
+			"max-clients", f.MaxClients, "taken", most)
+	}
+	f.tellHidden()
 	journal := f.Journal.String()
 	if kept == nil {
 		journal = "none: nothing is kept"
@@ -238,10 +243,14 @@ func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeepe
 	why, err := r.wait(nil)
 	// A command has written a snapshot, or was told not to.
 	snapshot := kept != nil && f.Journal == persistence.Off && why != commanded
+	written := make(chan struct{})
 	go func() {
-		<-r.signals
-		log.Error("ended by a second signal before everything was written")
-		os.Exit(exitFault)
+		select {
+		case <-r.signals:
+			log.Error("ended by a second signal before everything was written")
+			os.Exit(exitFault)
+		case <-written:
+		}
 	}()
 	f.notify(fmt.Sprintf("STOPPING=1\nSTATUS=Ending\nEXTEND_TIMEOUT_USEC=%d", (f.Drain + endPatience).Microseconds()))
 	s.Drain()
@@ -253,6 +262,7 @@ func (f *service) serve(s *server.Server, listeners []net.Listener, t *timekeepe
 	if kept != nil {
 		err = errors.Join(err, kept.Close(snapshot))
 	}
+	close(written)
 	if err != nil {
 		return faultError{err}
 	}

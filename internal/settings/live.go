@@ -142,6 +142,7 @@ func notLive(name string) error {
 type Difference struct {
 	Name, Was, Is string
 	Live          bool // it holds from now on; else from the next start on
+	Held          bool // a command has set it, so it stays
 }
 
 // Reload takes what another Config says of the settings that can be changed while
@@ -154,11 +155,12 @@ func (l *Live) Reload(n *Config) (list []Difference, err error) {
 	for i := range Rows {
 		r := &Rows[i]
 		of := n.given[r.Name]
-		if was.Text(r.Name) == of.text || was.Origin(r.Name).Source == Command {
+		if was.Text(r.Name) == of.text {
 			continue
 		}
-		list = append(list, Difference{r.Name, was.shown(r), n.shown(r), r.Live})
-		if r.Live {
+		held := was.Origin(r.Name).Source == Command
+		list = append(list, Difference{r.Name, was.shown(r), n.shown(r), r.Live, held})
+		if r.Live && !held {
 			if err := c.set(r, of.text, of.from); err != nil {
 				return nil, err
 			}
