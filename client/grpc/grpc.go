@@ -93,8 +93,14 @@ func (l *Limiter) pass(ctx context.Context, method string, trailer func(metadata
 		return nil, err
 	}
 	d, err := l.client.Allow(ctx, key, l.limit, 1)
+	done = func() {
+		if d.ID != "" {
+			l.client.ReleasePlan(context.WithoutCancel(ctx), key, l.limit.PlanName(), d.ID)
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
+		done() // it may have passed all the same
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case err != nil:
 		return nil, status.Errorf(codes.Internal, "the call could not be limited: %v", err)
@@ -107,14 +113,11 @@ func (l *Limiter) pass(ctx context.Context, method string, trailer func(metadata
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
+			done()
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}
 	}
-	return func() {
-		if d.ID != "" {
-			l.client.ReleasePlan(context.WithoutCancel(ctx), key, l.limit.PlanName(), d.ID)
-		}
-	}, nil
+	return done, nil
 }
 
 // key is whom a call is counted for.

@@ -114,6 +114,49 @@ func TestPermitOfAPlan(t *testing.T) {
 	}
 }
 
+// Who goes away while a leaky bucket has a call wait leaves no permit behind.
+func TestPermitOfAWait(t *testing.T) {
+	srv := sluicetest.New(t)
+	c := srv.Client()
+	const plan = "{limits: {inflight: {algorithm: concurrency, limit: 9, window: 30s}, queue: {algorithm: leaky_bucket, limit: 1, window: 1h, burst: 2}}}"
+	if err := c.SetPlan(context.Background(), "pro", plan); err != nil {
+		t.Fatal(err)
+	}
+	limit, err := grpc.New(c, client.Plan("pro"), grpc.Metadata("x-api-key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := func() int {
+		list, err := c.Holders(context.Background(), "{api_key:k1}#inflight")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	ctx, cancel := context.WithCancel(metadata.NewIncomingContext(context.Background(), metadata.Pairs("x-api-key", "k1")))
+	defer cancel()
+	call := func() error {
+		_, err := limit.Unary(ctx, nil, &ggrpc.UnaryServerInfo{FullMethod: "/a/b"}, func(context.Context, any) (any, error) { return nil, nil })
+		return err
+	}
+	if err := call(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- call() }()
+	for held() == 0 { // it waits for an hour
+		select {
+		case err := <-ended:
+			t.Fatalf("it does not wait: %v", err)
+		default:
+		}
+	}
+	cancel()
+	if err := <-ended; status.Code(err) != codes.Canceled || held() != 0 {
+		t.Errorf("%d permits are held, %v", held(), err)
+	}
+}
+
 func TestUnavailable(t *testing.T) {
 	srv := sluicetest.New(t)
 	calls := serve(t, srv.Client(client.OnFailure(client.FailClosed)), client.FixedWindow(1, time.Minute))
