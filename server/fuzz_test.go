@@ -44,8 +44,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzArguments: every command with any arguments gives one whole reply; and if
-// that is an error nothing has changed.
+// FuzzArguments: every command with any arguments gives one whole reply; if that is an
+// error nothing has changed, and if not, what has changed survives a restart.
 func FuzzArguments(f *testing.F) {
 	var rows []*Command
 	each(func(c *Command) { rows = append(rows, c) })
@@ -77,11 +77,31 @@ func FuzzArguments(f *testing.F) {
 		}
 		r := newRig(t, 2)
 		defer r.end()
+		j := &restarts{rig: r}
+		r.shards.Journal(j, false)
 		w := r.dial()
 		w.want(t, "RL.ALLOW k sliding_log 10 10s 4", "[1 10 6 0 10000 0]")
 		before := w.line(t, "RL.INSPECT k").String()
 		reply := w.ask(t, args...)
 		if reply.kind != '-' {
+			look := func() (seen []string) {
+				w := r.dial()
+				keys := w.line(t, "KEYS *")
+				for _, key := range keys.list {
+					for _, command := range []string{"RL.INSPECT", "PTTL", "RL.HOLDERS", "RL.USAGE"} {
+						seen = append(seen, command+" "+key.String()+" "+w.ask(t, command, key.text).String())
+					}
+				}
+				slices.Sort(seen)
+				return seen
+			}
+			before := look()
+			if err := j.restart(); err != nil {
+				t.Fatal(err)
+			}
+			if after := look(); !slices.Equal(before, after) {
+				t.Errorf("after a restart\n%q\nis\n%q", before, after)
+			}
 			return
 		}
 		w.want(t, "RL.CLOCK GET", "1800000000000")

@@ -51,7 +51,7 @@ func newRig(t testing.TB, shards int) *rig {
 	s.wait = func(d time.Duration) { r.waited.Add(int64(d)) }
 	r.end = sync.OnceFunc(func() {
 		s.Close()
-		set.Close()
+		s.shards.Close()
 	})
 	t.Cleanup(r.end)
 	return r

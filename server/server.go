@@ -150,11 +150,6 @@ func New(o Options) *Server {
 	}
 	s.loading.Store(o.Loading)
 	s.denialLog.begin(s)
-	s.every(settleInterval, func() {
-		if _, held := s.restrained(); !held {
-			s.SettleDue()
-		}
-	})
 	if s.elapsed, s.canary.elapsed = o.Elapsed, o.Elapsed; o.Elapsed != nil {
 		s.canary.last.Store(int64(o.Elapsed()))
 		s.group.Go(s.canaryLoop)
@@ -196,6 +191,11 @@ func (s *Server) Serve(l net.Listener) error {
 		s.tending.Do(func() {
 			s.every(tendInterval, s.tend)
 			s.every(denialLogInterval, s.logDenials)
+			s.every(settleInterval, func() {
+				if _, held := s.restrained(); !held {
+					s.SettleDue()
+				}
+			})
 		})
 	}
 	s.mu.Unlock()

@@ -118,6 +118,12 @@ var byChance = regexp.MustCompile(`\b(rbs|tot-mem)=\d+`)
 
 // replay plays a transcript and returns it with the replies that came.
 func replay(t *testing.T, text string, shards int, bytes bool) string {
+	return replayWith(t, text, shards, bytes, func(*rig) {}, func(string) {})
+}
+
+// replayWith is replay; begin is called with each case's server before it is used, and
+// then what has been done after each line.
+func replayWith(t *testing.T, text string, shards int, bytes bool, begin func(*rig), done func(line string)) string {
 	var b strings.Builder
 	var s *stage
 	for line := range strings.Lines(text) {
@@ -132,6 +138,7 @@ func replay(t *testing.T, text string, shards int, bytes bool) string {
 		case strings.HasPrefix(line, "== "):
 			fmt.Fprintln(&b, line)
 			s = newStage(t, shards, bytes)
+			begin(s.rig)
 		case strings.HasPrefix(line, "@") && !isRequest:
 			fmt.Fprintln(&b, line)
 			s.at(line[1:])
@@ -140,8 +147,12 @@ func replay(t *testing.T, text string, shards int, bytes bool) string {
 			for _, reply := range s.perform(strings.Fields(head), body) {
 				fmt.Fprintln(&b, byChance.ReplaceAllString(reply, "$1=…"))
 			}
+		default:
+			continue // a reply of the last time
 		}
-		// Everything else is a reply of the last time.
+		if s != nil {
+			done(line)
+		}
 	}
 	return b.String()
 }
