@@ -131,8 +131,15 @@ func GiveBack(k *Stored, now, mark, units uint64) (used uint64) {
 	return used
 }
 
-// Refund takes back the newest units, down to a fresh key.
-func Refund(k *Stored, now, units uint64) (used uint64) { return GiveBack(k, now, Newest, units) }
+// Refund takes back the newest units, down to a fresh key. Those of the last charge are
+// first: in a log that was charged under a longer window before, others end later.
+func Refund(k *Stored, now, units uint64) (used uint64) {
+	if k.Limit.Algorithm == SlidingLog {
+		before := Used(k, now)
+		units -= before - GiveBack(k, now, Mark(k), units)
+	}
+	return GiveBack(k, now, Newest, units)
+}
 
 // Charge charges a call whatever the limit says, so that a debt may come of it.
 // It refuses, and changes nothing, when more than 2^63 − 1 units would be used.

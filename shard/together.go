@@ -220,7 +220,9 @@ func (c *Core) refund(now uint64, op *Op) {
 		return
 	}
 	if c.stored.Limit != nil {
-		c.giveBack(now, i, algorithms.Newest, op.Call.Cost)
+		logBytes := c.loadedBytes()
+		used := algorithms.Refund(&c.stored, now, op.Call.Cost)
+		c.rewrite(i, used == 0, logBytes)
 	}
 	c.peekAfter(now, op)
 }
