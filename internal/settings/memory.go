@@ -3,7 +3,6 @@ package settings
 // How much memory there is: the machine's, or less where a cgroup says so.
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -48,19 +47,9 @@ func parseMemory(text string) (int64, error) {
 // which the process is in may take: that of a systemd unit with MemoryMax, that of a
 // container. root is the root of the file system.
 func memoryThere(root fs.FS) (int64, error) {
-	info, err := fs.ReadFile(root, "proc/meminfo")
+	total, err := machineMemory(root)
 	if err != nil {
 		return 0, err
-	}
-	var total int64
-	for line := range bytes.Lines(info) {
-		if fields := bytes.Fields(line); len(fields) > 1 && string(fields[0]) == "MemTotal:" {
-			total, err = strconv.ParseInt(string(fields[1]), 10, 64)
-			total <<= 10
-		}
-	}
-	if err != nil || total == 0 {
-		return 0, fmt.Errorf("/proc/meminfo has no MemTotal")
 	}
 	for _, file := range cgroupBounds(root) {
 		text, err := fs.ReadFile(root, file)

@@ -62,7 +62,7 @@ var house = []room{
 	{dir: "internal", theirs: []string{sys}},
 	{dir: "internal/clienttest", theirs: []string{goRedis, redigo, rueidis}},
 	{dir: "internal/keeper", ours: []string{"algorithms", "shard", "persistence"}},
-	{dir: "internal/settings", ours: []string{"algorithms", "persistence", "plans", "shard", "internal/clock"}, theirs: []string{humanize}},
+	{dir: "internal/settings", ours: []string{"algorithms", "persistence", "plans", "shard", "internal/clock"}, theirs: []string{humanize, sys}},
 	{dir: "internal/simulation",
 		ours: []string{"algorithms", "persistence", "plans", "shard", "server", "client", "internal"}},
 }
