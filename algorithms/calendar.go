@@ -5,7 +5,10 @@ package algorithms
 // lasts 23, 24 or 25 hours as the zone says, a date that the zone skips lasts no
 // time, and an hour that is repeated across midnight belongs to the later date.
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Calendar windows continue the list of alignments: they say both how long a
 // window is and where it begins.
@@ -36,10 +39,10 @@ var calendarWindows = []uint64{2 * dayNanos, 8 * dayNanos, 32 * dayNanos, 367 * 
 
 const dayNanos = 24 * 3600 * second
 
-// ParseCalendar reads the word for a calendar window.
+// ParseCalendar reads the word for a calendar window, in any case.
 func ParseCalendar(word []byte) (Align, bool) {
 	for i, name := range calendarNames {
-		if string(word) == name {
+		if len(word) == len(name) && strings.EqualFold(string(word), name) {
 			return AlignDay + Align(i), true
 		}
 	}

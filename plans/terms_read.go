@@ -124,7 +124,7 @@ func (r *reader) window(n *node, id algorithms.ID) (nanos uint64, calendar algor
 	const legal = "window must be a duration such as 250ms, 90s, 1h30m or 7d (a bare number is seconds), or day, week, month or year"
 	text := r.text(n, legal)
 	a := algorithms.Of(id)
-	if calendar, ok := algorithms.ParseCalendar([]byte(strings.ToLower(text))); ok {
+	if calendar, ok := algorithms.ParseCalendar([]byte(text)); ok {
 		if a.Options&algorithms.OptionCalendar == 0 {
 			r.fail(n.at, "window '%s' follows the calendar, which goes with %s; for %s give a duration such as 1d", show(text), owners(algorithms.OptionCalendar), a.Name)
 		}

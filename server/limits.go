@@ -222,7 +222,11 @@ func parseSpec(args [][]byte) (spec algorithms.Spec, err error) {
 		return spec, nil
 	}
 	if spec.Window, err = algorithms.ParseDuration("window", args[2], algorithms.WindowMaxNanos); err != nil {
-		return spec, fmt.Errorf("ERR %w", err)
+		more := ""
+		if a := algorithms.Of(id); a.Options&algorithms.OptionCalendar != 0 {
+			more = "; " + a.Name + " also takes day, week, month and year"
+		}
+		return spec, fmt.Errorf("ERR %w%s", err, more)
 	}
 	return spec, nil
 }
