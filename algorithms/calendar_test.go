@@ -168,15 +168,22 @@ func TestCalendarCases(t *testing.T) {
 			@0 fixed 5 day 1 TZ Europe/Pari     ERR unknown time zone 'Europe/Pari', did you mean 'Europe/Paris'?
 			@0 fixed 5 day 1 TZ europe          ERR unknown time zone 'europe': it must be an IANA name
 			@0 fixed 5 day 1 TZ Zulu/../UTC     ERR unknown time zone
-			@0 fixed 5 Day 1                    ERR window must be a duration
+			@0 fixed 5 Days 1                   ERR window must be a duration
 			@0 fixed 0 day 1                    ERR limit out of range
 		`},
 	})
 	if *calendarLimit(t, AlignMonth, "UTC", 0) != *calendarLimit(t, AlignMonth, "UTC", 1) {
 		t.Error("a month without an anchor is another limit than one from its first day")
 	}
-	if a, ok := ParseCalendar([]byte("fortnight")); a != 0 || ok {
-		t.Error("fortnight is a calendar window")
+	for _, word := range []string{"fortnight", "days", "da", ""} {
+		if a, ok := ParseCalendar([]byte(word)); a != 0 || ok {
+			t.Errorf("%q is a calendar window", word)
+		}
+	}
+	for _, word := range []string{"month", "Month", "MONTH"} {
+		if a, ok := ParseCalendar([]byte(word)); a != AlignMonth || !ok {
+			t.Errorf("%q is %v", word, a)
+		}
 	}
 	if _, err := NewLimit(Spec{Algorithm: FixedWindow, Units: 1, Align: AlignDay, AlignSet: true}, 0); err == nil ||
 		!strings.Contains(err.Error(), "ALIGN does not go with a calendar window") {
