@@ -64,6 +64,25 @@ const lookInterval = time.Second
 // log says that there is room.
 const roomInterval = time.Minute
 
+// shortage is what is known of calls that are refused for want of room.
+type shortage struct {
+	refused uint64        // how many have been
+	quiet   time.Duration // since the last one
+}
+
+// look takes how many have been refused by now, every lookInterval, and says whether
+// that has begun, or has been over for long enough.
+func (s *shortage) look(refused uint64) (begun, over bool) {
+	if refused > s.refused {
+		begun, s.quiet = s.quiet >= roomInterval, 0
+	} else {
+		s.quiet += lookInterval
+		over = s.quiet == roomInterval
+	}
+	s.refused = refused
+	return begun, over
+}
+
 // look watches until the channel is closed: it warns while the wall clock is too far
 // from server time, and while there is no room for new keys, corrects server time where
 // that is wanted, and gives systemd a sign of life as long as limiting works.
@@ -75,7 +94,7 @@ func (f *service) look(t *timekeeper, quit <-chan struct{}) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
 	far := false
-	refused, quiet := f.server.Full(), roomInterval
+	room := shortage{refused: f.server.Full(), quiet: roomInterval}
 	for {
 		select {
 		case <-quit:
@@ -92,20 +111,13 @@ func (f *service) look(t *timekeeper, quit <-chan struct{}) {
 				f.log.Info("the wall clock is near server time again")
 			}
 		}
-		now := f.server.Full()
-		switch more := now > refused; {
-		case more && quiet >= roomInterval:
-			f.log.Error("there is no room: calls that need more get OOM and are not decided", "refused", now-refused,
+		switch begun, over := room.look(f.server.Full()); {
+		case begun:
+			f.log.Error("there is no room: calls that need more get OOM and are not decided",
 				"max-keys", f.Text("max-keys"), "max-memory", f.Text("max-memory"))
-			fallthrough
-		case more:
-			quiet = 0
-		default:
-			if quiet += lookInterval; quiet == roomInterval {
-				f.log.Info("no call was refused for want of room for a minute")
-			}
+		case over:
+			f.log.Info("no call was refused for want of room for a minute")
 		}
-		refused = now
 		if watchdog > 0 && f.server.Works() {
 			f.notify(daemon.SdNotifyWatchdog)
 		}

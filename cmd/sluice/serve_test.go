@@ -383,6 +383,34 @@ func TestNobodyReadsTheLog(t *testing.T) {
 	}
 }
 
+// A shortage of room is told once when it begins and once when it has been over for a
+// minute, however often calls are refused in between, and counters are set back.
+func TestShortage(t *testing.T) {
+	room := shortage{refused: 7, quiet: roomInterval}
+	var told []string
+	look := func(seconds int, refused uint64) {
+		for range seconds {
+			switch begun, over := room.look(refused); {
+			case begun:
+				told = append(told, "begun")
+			case over:
+				told = append(told, "over")
+			}
+		}
+	}
+	look(100, 7)
+	look(1, 8)
+	look(59, 8)
+	look(1, 9)
+	look(1, 0) // CONFIG RESETSTAT
+	look(1, 1)
+	look(200, 1)
+	look(1, 2)
+	if got := strings.Join(told, " "); got != "begun over begun" {
+		t.Errorf("it is told: %s", got)
+	}
+}
+
 // At the bound new keys get OOM, and nobody else feels it.
 func TestFullTable(t *testing.T) {
 	p := start(t, "--dir", "", "--max-keys", "10", "--shards", "1", "--test-clock")
@@ -393,7 +421,7 @@ func TestFullTable(t *testing.T) {
 	const full = "-OOM no room for a new key, and none may be thrown away; this call was not decided"
 	c.want("RL.ALLOW new token_bucket 10 10s", full)
 	documented(t, "nowhere", full)
-	if lines := p.told("there is no room"); len(lines) != 1 || !strings.HasSuffix(lines[0], "refused=1 max-keys=10 max-memory=75%") {
+	if lines := p.told("there is no room"); len(lines) != 1 || !strings.HasSuffix(lines[0], "max-keys=10 max-memory=75%") {
 		t.Errorf("the log says %q", lines)
 	}
 	c.want("RL.PEEK new token_bucket 10 10s", "[1 10 10 0 0 0]")
