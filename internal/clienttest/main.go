@@ -102,7 +102,7 @@ func throughGoRedis(t target) error {
 	pipe := client.Pipeline()
 	var answers []*goredis.Cmd
 	for range calls + 1 {
-		answers = append(answers, pipe.Do(ctx, "RL.ALLOW", t.key, "fixed_window", calls, "1h"))
+		answers = append(answers, pipe.Do(ctx, "RL.ALLOW", t.key, "fixed_window", calls, "52w"))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
@@ -132,7 +132,7 @@ func throughRueidis(t target) error {
 	defer client.Close()
 	var commands rueidis.Commands
 	for range calls + 1 {
-		commands = append(commands, client.B().Arbitrary("RL.ALLOW").Keys(t.key).Args("fixed_window", fmt.Sprint(calls), "1h").Build())
+		commands = append(commands, client.B().Arbitrary("RL.ALLOW").Keys(t.key).Args("fixed_window", fmt.Sprint(calls), "52w").Build())
 	}
 	for i, answer := range client.DoMulti(ctx, commands...) {
 		d, err := answer.AsIntSlice()
@@ -186,7 +186,7 @@ func throughRedigo(t target) error {
 	}
 	defer conn.Close()
 	for range calls + 1 {
-		if err := conn.Send("RL.ALLOW", t.key, "fixed_window", calls, "1h"); err != nil {
+		if err := conn.Send("RL.ALLOW", t.key, "fixed_window", calls, "52w"); err != nil {
 			return err
 		}
 	}

@@ -46,10 +46,11 @@ serve() {
 	SLUICE_REQUIREPASS=$2 "$work/sluice" serve --dir "" --log-format text --listen 127.0.0.1:0 --tls-listen 127.0.0.1:0 \
 		--tls-cert "$work/server.crt" --tls-key "$work/server.key" >"$work/$1.out" 2>"$log" &
 	pids+=($!)
-	for _ in $(seq 100); do
+	for _ in $(seq 300); do
 		grep -q 'msg=ready' "$log" && break
 		sleep 0.1
 	done
+	grep -q 'msg=ready' "$log" || { cat "$log" >&2; exit 1; }
 	read -r PLAIN SECURE < <(sed -n 's/.*msg=listening listen=127.0.0.1:\([0-9]*\) .*/\1/p' "$log" | xargs)
 }
 serve open ''

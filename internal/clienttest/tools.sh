@@ -66,7 +66,7 @@ fetch() { (cd "$work" && apt-get download -qq prometheus-redis-exporter >/dev/nu
 fetch || { [ "$(id -u)" -eq 0 ] && apt-get update -qq && fetch; } || echo 'prometheus-redis-exporter cannot be fetched'
 exporter=$work/exporter/usr/bin/prometheus-redis-exporter
 scrape='import sys, time, urllib.request
-for attempt in range(50):
+for attempt in range(300):
     try: print(urllib.request.urlopen(sys.argv[1]).read().decode()); break
     except OSError: time.sleep(0.1)'
 for way in "${open[0]} " "${closed[0]} sesame"; do
