@@ -26,6 +26,7 @@ func (r *rig) listen() string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.tending.Do(func() {}) // the test counts the seconds, if anybody does
 	served := make(chan error, 1)
 	go func() { served <- r.Serve(l) }()
 	for r.port() == 0 {
