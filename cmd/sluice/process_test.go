@@ -297,6 +297,7 @@ func (c *client) ask(line string) string {
 // askWords sends a command whose words may have spaces, and returns the reply.
 func (c *client) askWords(words ...string) string {
 	c.t.Helper()
+	c.conn.SetDeadline(time.Now().Add(2 * patience))
 	if _, err := c.conn.Write(request(nil, words...)); err != nil {
 		c.t.Fatalf("%s: %v", words, err)
 	}
