@@ -256,14 +256,6 @@ func (c *Core) spend(i slot, op *Op) {
 	c.store(i, op, logBytes)
 }
 
-// loadedBytes is the memory of the log that has been loaded.
-func (c *Core) loadedBytes() int {
-	if c.stored.Log == nil {
-		return 0
-	}
-	return c.stored.Log.Bytes()
-}
-
 // store writes what has been charged to the key's entry, or to a new one.
 func (c *Core) store(i slot, op *Op, logBytes int) {
 	k := &c.stored
@@ -274,11 +266,14 @@ func (c *Core) store(i slot, op *Op, logBytes int) {
 		c.logs.bytes += k.Log.Bytes() - logBytes
 	}
 	op.Mark = algorithms.Mark(k)
+	if i == 0 || c.slab.at(i).expiry <= op.Call.Now {
+		c.endLife(op.Key)
+	}
 	if i == 0 {
 		c.create(op)
-		return
+	} else {
+		c.update(i, op)
 	}
-	c.update(i, op)
 }
 
 func (c *Core) peek(now uint64, op *Op) {

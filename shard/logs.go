@@ -53,3 +53,11 @@ const logKeptBytesMax = 256
 
 // rowBytes is the memory of the logs themselves, without their runs.
 func (t *logs) rowBytes() int { return t.rows.bytes() }
+
+// loadedBytes is the memory of the log that has been loaded.
+func (c *Core) loadedBytes() int {
+	if c.stored.Log == nil {
+		return 0
+	}
+	return c.stored.Log.Bytes()
+}

@@ -1,10 +1,11 @@
 package shard
 
 // Lives of charged keys. What a reservation or a lease gives back reaches only the
-// state that it charged, and a key that is reset has another. So a core keeps, for
-// each state that open reservations and leases have charged, the number of its life:
-// an explicit reset begins the next one. Keys that become fresh by themselves need no
-// number; their states tell by the mark of the charge.
+// state that it charged, and a key that has been fresh since has another. So a core
+// keeps, for each state that open reservations and leases have charged, the number of
+// its life: a reset begins the next one, and so does the first charge after the key has
+// become fresh by itself. The mark of a charge alone does not tell: under other limits
+// in between, a key can be fresh before the window that was charged has ended.
 
 import (
 	"encoding/binary"
