@@ -113,6 +113,15 @@ func Mark(k *Stored) uint64 {
 	return byID[k.Limit.Algorithm].model.mark(k.State, k.Limit)
 }
 
+// Recast says whether what counts under one limit becomes one new charge under another,
+// in which earlier charges are not told apart any more.
+func Recast(was, l *Limit) bool {
+	if was.Algorithm == l.Algorithm {
+		return was.Algorithm == SlidingCounter && was.Window != l.Window
+	}
+	return !isMeter(was) || !isMeter(l)
+}
+
 // Newest is the mark of whatever was charged last.
 const Newest = math.MaxUint64
 

@@ -293,7 +293,10 @@ func (c *Core) update(i slot, op *Op) {
 	} else if !k.Limit.Logged() {
 		c.dropLog(e)
 	}
-	if *c.limits.at(e.limit) != *op.Call.Limit {
+	if was := c.limits.at(e.limit); *was != *op.Call.Limit {
+		if algorithms.Recast(was, op.Call.Limit) {
+			c.endLife(op.Key)
+		}
 		ref := c.limits.use(op.Call.Limit)
 		c.limits.drop(e.limit)
 		e.limit = ref | e.limit&^limitRefMask

@@ -4,8 +4,9 @@ package shard
 // state that it charged, and a key that has been fresh since has another. So a core
 // keeps, for each state that open reservations and leases have charged, the number of
 // its life: a reset begins the next one, and so does the first charge after the key has
-// become fresh by itself. The mark of a charge alone does not tell: under other limits
-// in between, a key can be fresh before the window that was charged has ended.
+// become fresh by itself, or that makes one new charge of all that counts, as one under
+// another algorithm does. The mark of a charge alone does not tell: after other limits
+// in between, a key can be back in the window that was charged.
 
 import (
 	"encoding/binary"
