@@ -67,7 +67,7 @@ func (c *Core) lives(state []byte, life uint64) bool {
 	return r == nil || r.life == life
 }
 
-// endLife notes that a key was reset.
+// endLife notes that a key was reset, or has been fresh.
 func (c *Core) endLife(key []byte) {
 	if len(c.reserved) == 0 {
 		return
