@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -245,21 +246,30 @@ func BenchmarkSetRun(b *testing.B) {
 				set := NewSet(shards, clock)
 				defer set.Close()
 				l := newLimit(algorithms.TokenBucket, 1000, 24*time.Hour)
+				const keys = 100_000
+				fill := func(batches *Batch, room []byte, n int, number func() uint64) {
+					batches.Clear()
+					for i := range n {
+						hash := number()
+						key := benchKey(room[20*i:20*i:20*i+20], hash)
+						op := batches.Add(hash * 0x9e3779b97f4a7c15)
+						op.Kind, op.Key, op.Call = Allow, key, algorithms.Call{Limit: l, Cost: 1}
+					}
+					set.Run(batches)
+				}
+				for n, batches := uint64(0), NewBatch(shards); n < keys; {
+					fill(batches, make([]byte, 20*100), 100, func() uint64 { n++; return n - 1 })
+				}
 				b.ReportAllocs()
 				b.SetParallelism(50 / runtime.GOMAXPROCS(0))
+				var callers atomic.Uint64
+				b.ResetTimer()
 				began := processTime()
 				b.RunParallel(func(pb *testing.PB) {
-					batches, keys := NewBatch(shards), make([]byte, 20*batch)
-					r := rand.New(rand.NewPCG(5, 5))
+					batches, room := NewBatch(shards), make([]byte, 20*batch)
+					r := rand.New(rand.NewPCG(5, callers.Add(1)))
 					for pb.Next() {
-						batches.Clear()
-						for i := range batch {
-							hash := r.Uint64()
-							key := benchKey(keys[20*i:20*i:20*i+20], hash%100_000)
-							op := batches.Add(hash % 100_000 * 0x9e3779b97f4a7c15)
-							op.Kind, op.Key, op.Call = Allow, key, algorithms.Call{Limit: l, Cost: 1}
-						}
-						set.Run(batches)
+						fill(batches, room, batch, func() uint64 { return r.Uint64N(keys) })
 					}
 				})
 				b.ReportMetric(float64((processTime()-began).Nanoseconds())/float64(b.N*batch), "cpu-ns/decision")

@@ -103,6 +103,11 @@ func newShard(clock Clock) *Shard {
 	}
 }
 
+// lendTries is how often a shard that somebody has is asked for before it is waited
+// for. Mostly it is free again at once; but who waits in the inbox makes all others wait
+// there as well, two switches between goroutines for each.
+const lendTries = 4
+
 // lend takes the shard if nobody has it and nobody waits for it.
 func (s *Shard) lend() bool {
 	return len(s.inbox) == 0 && s.owner.CompareAndSwap(free, owned)

@@ -14,14 +14,9 @@ type loan struct {
 	back    chan struct{}
 }
 
-// borrowTries is how often a shard that somebody has is asked for before it is waited
-// for. Mostly it is free again at once; but who waits in the inbox makes all others wait
-// there as well, two switches between goroutines for each.
-const borrowTries = 4
-
 // borrow takes a shard, waiting for it; the loan is nil if nobody had it.
 func (s *Shard) borrow() *loan {
-	for range borrowTries {
+	for range lendTries {
 		if s.lend() {
 			return nil
 		}

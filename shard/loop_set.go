@@ -41,9 +41,9 @@ func (set *Set) Len() int { return len(set.shards) }
 // Run does all operations of a batch and returns when their answers are there.
 //
 // Each part is done here if its shard can be lent. A shard that somebody else has
-// is asked for once more when the other parts are done, which is mostly enough; only
-// then is the part sent to it. Batches begin at different shards, so that two of
-// them that touch the same ones do not follow each other from shard to shard.
+// is asked for again when the other parts are done, and when others have run, which is
+// mostly enough; only then is the part sent to it. Batches begin at different shards, so
+// that two of them that touch the same ones do not follow each other from shard to shard.
 func (set *Set) Run(b *Batch) {
 	if b.joint {
 		set.runJoint(b)
@@ -57,7 +57,10 @@ func (set *Set) Run(b *Batch) {
 	}
 	b.pending.Store(parts)
 	b.begin++
-	for try := range 2 {
+	for try, late := 0, parts; late > 0; try++ {
+		if try > 1 {
+			yield()
+		}
 		for i := range b.parts {
 			n := (i + int(b.begin)) % len(b.parts)
 			if len(b.parts[n]) == 0 || try > 0 && !b.late[n] {
@@ -66,10 +69,12 @@ func (set *Set) Run(b *Batch) {
 			s := set.shards[n]
 			switch b.late[n] = !s.lend(); {
 			case !b.late[n]:
+				late--
 				if !s.stepLent(b, n) {
 					done++
 				}
-			case try > 0:
+			case try == lendTries-1:
+				late--
 				s.inbox <- job{batch: b, part: n}
 			}
 		}
