@@ -212,7 +212,7 @@ func (s *Shard) loop() {
 	due := time.NewTicker(flushEvery)
 	defer due.Stop()
 	var f flushing
-	next := time.NewTimer(flushEvery) // piece of it
+	next := time.NewTimer(flushEvery) // for its next piece
 	next.Stop()
 	for {
 		select {

@@ -105,9 +105,6 @@ func TestFailures(t *testing.T) {
 			"fixed window": client.FixedWindow(failLimit, failWindow), "token bucket": client.TokenBucket(failLimit, failWindow),
 		} {
 			t.Run(f.name+" "+kind, func(t *testing.T) {
-				if key := f.name + kind; key != "killedfixed window" && key != "lossytoken bucket" {
-					heavy(t)
-				}
 				simulate(t, failWindow, func(w *world) {
 					w.toWindow()
 					most := (failBefore + failDuring + failAfter) * failLimit / int(failWindow/time.Second)

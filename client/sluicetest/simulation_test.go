@@ -56,9 +56,6 @@ func TestAdmittedInWindows(t *testing.T) {
 		leaseMax int64
 	}{{"even", even(2000), limit / 100 / gateways}, {"skewed", skewed, limit / 100 / 3}} {
 		t.Run(row.name, func(t *testing.T) {
-			if row.name == "even" {
-				heavy(t)
-			}
 			simulate(t, 10*time.Second, func(w *world) {
 				w.toWindow()
 				w.traffic("k", client.FixedWindow(limit, 10*time.Second), row.rates, 20*time.Second-time.Millisecond)
@@ -72,7 +69,6 @@ func TestAdmittedInWindows(t *testing.T) {
 
 // Buckets, in steady state: what is admitted is what is earned.
 func TestAdmittedByBuckets(t *testing.T) {
-	heavy(t)
 	const limit = 10_000
 	for name, l := range map[string]client.Limit{
 		"token bucket":    client.TokenBucket(limit, 10*time.Second),
@@ -98,7 +94,6 @@ func TestAdmittedByBuckets(t *testing.T) {
 // Bursts: idle for an hour, then ten thousand calls in a second on each of the gateways,
 // below a limit of 50,000 for each holder: at most 30 round trips a gateway.
 func TestBursts(t *testing.T) {
-	heavy(t)
 	simulate(t, time.Hour, func(w *world) {
 		const each = 10_000
 		w.toWindow()
@@ -194,7 +189,6 @@ func TestReportsAddUp(t *testing.T) {
 // The server's clock jumps, forward and back, and gateways die with leases: what is used
 // never passes the limit, and the rest of the gateways get what is left.
 func TestClockJumpsAndCrashes(t *testing.T) {
-	heavy(t)
 	simulate(t, time.Hour, func(w *world) {
 		l := client.FixedWindow(10_000, time.Hour)
 		w.toWindow()

@@ -76,14 +76,6 @@ type world struct {
 // second is what happened in one second.
 type second struct{ asked, admitted int64 }
 
-// heavy skips a simulation under the race detector, which makes it ten times slower and
-// finds no more in it than in the others.
-func heavy(t *testing.T) {
-	if raceOn {
-		t.Skip("under the race detector others of its kind run")
-	}
-}
-
 // simulate runs a test in a world, for each seed.
 func simulate(t *testing.T, window time.Duration, run func(w *world), opts ...client.Option) {
 	for i := range *seedsFlag {

@@ -1,5 +1,0 @@
-//go:build race
-
-package sluicetest
-
-const raceOn = true
